@@ -1,6 +1,6 @@
 """Checks of arguments of public methods: a wrong kind or a number out of bounds is refused with the argument's name.
 
-`chosen_columns` also returns the columns that a read takes.
+`chosen_columns` also returns the columns that a read returns.
 """
 
 from collections.abc import Collection, Mapping, Sequence

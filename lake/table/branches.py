@@ -1,4 +1,4 @@
-"""The refusal to change a branch: this version reads branches, which `braid.lake.snapshots.tag_store` lists."""
+"""Refusal to change a branch: this version only reads branches, which `braid.lake.snapshots.tag_store` lists."""
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.files.paths import TablePaths

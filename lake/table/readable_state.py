@@ -1,6 +1,6 @@
 """Resolution of the state to read: its snapshot, and the schema to read it with.
 
-The newest state is read with the newest schema, any other with the schema of its snapshot, so that
+The newest state is read with the newest schema. Any other state is read with the schema of its snapshot, so that
 columns have the names that they had then (table-format 2.3).
 """
 

@@ -1,10 +1,10 @@
 """The methods of a table that read its rows, changes and metadata.
 
-`Table` adds some more that change nothing: it lists schemas, tries rows, and plans changes of the schema and
-compactions.
+`Table` adds some methods that change nothing either: it lists schemas, tests rows, and plans changes of the schema
+and compactions.
 
-This is one long file because it holds the contract of all these methods, their docstrings. The work of reading rows
-is done in `braid.lake.table.operations.reads`.
+The file is long because it has the docstrings of all these methods, which are their contract. The work of reading
+rows is done in `braid.lake.table.operations.reads`.
 """
 
 import random as random_module

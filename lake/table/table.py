@@ -1,7 +1,7 @@
-"""A table: the methods that change it, plan changes and list schemas; `ReadableTable` has all others, which only read.
+"""A table: the methods that change it, plan changes, test rows and list schemas; `ReadableTable` has all others.
 
-The contract of each method is here and in `braid.lake.table.readable_table`, which makes both long. The work
-is done by functions over the opened table, one module for each subject (`braid.lake.table.operations`).
+This file and `braid.lake.table.readable_table` are long because they have the contract of each method. The work is
+done by functions over the opened table, one module for each subject (`braid.lake.table.operations`).
 """
 
 from collections.abc import Collection, Iterable

@@ -1,22 +1,22 @@
 """Bulk writer: rows in, one sorted run per bucket on the highest level out.
 
-For filling an empty table by one commit; the caller checks that it is empty. Tables with dynamic buckets, a
-changelog or `rowkind.field` are refused. Rows that come in any order would be many files of level 0, and a
-compaction would write each of them once more, under commits of its own. This writer sorts them before the commit:
+It fills an empty table with one commit; the caller checks that the table is empty. Tables with dynamic buckets, a
+changelog or `rowkind.field` are refused. With `TableWriter`, rows in any order would become many files of level 0,
+and a compaction would write all of them once more, in further commits. This writer sorts the rows before the commit:
 
-1. When the buffer is full, and before a commit, each bucket's rows are folded, which sorts them, and kept as a run
-   in a file on the local disk, uncompressed. The caller goes on meanwhile.
+1. When the buffer is full, and before a commit, each bucket's rows are folded, which sorts them, and written as a run
+   into a file on the local disk, uncompressed. Meanwhile the caller goes on.
 2. `prepare_commit` merges the runs of each bucket in bounded memory into files of the highest level.
 
-Buckets are worked on side by side, in threads: Arrow and numpy hold Python's lock for a small part of the time. The
-runs of a bucket stay in the order in which its rows came.
+Several buckets are worked on at the same time, in threads: Arrow and numpy hold Python's lock only for a small part
+of the time. The runs of a bucket stay in the order in which its rows came.
 
-Retracts merge with the rows beside them. No older row is left that a merged retract could remove, so the files have
-none, as after a compaction onto the highest level; with `braid.delete-retention` all stay, and a compaction
-removes the old ones.
+Retracts are merged with the other rows of the writer. The table has no older row that a retract could remove, so
+retracts are left out of the files, as in a compaction to the highest level. With `braid.delete-retention` they stay,
+and a later compaction removes the old ones.
 
-Memory: that of `TableWriter`, the rows of one more buffer, and a batch of each run of one bucket, in parts for the
-buckets that are merged side by side. Disk: the rows, uncompressed.
+Memory: that of `TableWriter`, the rows of one more buffer, and batches of the runs that are merged. Buckets that are
+merged at the same time share the bound for the batches of one bucket. Disk: the rows, uncompressed.
 """
 
 import os

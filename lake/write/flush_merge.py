@@ -1,8 +1,8 @@
-"""Merge of the flushes of one commit to a bucket where they overlap, so that the commit adds each key once.
+"""Merge of overlapping flushes to one bucket in one commit, so that the commit adds each key once.
 
-Only tables ordered by snapshot need it: all records of one snapshot have the same sequence number there, so
-the order of two records of a key would be undefined. In all other tables the sequence numbers in
-the files order the records, and reads merge them.
+Only tables ordered by snapshot need this merge: all records of one snapshot have the same sequence number there, so
+the order of two records of a key would be undefined. In all other tables the sequence numbers in the files order the
+records, and reads merge them.
 
 Source: merge-semantics 3.7: the order inside one snapshot is undefined.
 """

@@ -1,7 +1,7 @@
 """Rules for tables that this version cannot write: their buckets, formats, codecs and columns.
 
-Postponed buckets are refused, and dynamic buckets where a partition column is outside of the primary key;
-`files/encoding_rules` has the rules for formats, codecs and columns.
+Tables with postponed buckets are refused, and tables with dynamic buckets if a partition column is not in the primary
+key; `files/encoding_rules` has the rules for formats, codecs and columns.
 """
 
 from braid.lake.errors import Problem, UnsupportedFeature

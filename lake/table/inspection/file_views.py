@@ -1,7 +1,7 @@
 """Views of the files of one snapshot, file by file and as sums; pure.
 
-Partitions are named by their directories (`day=2024-05-01/region=eu`); a text that shares the directory of null,
-such as a blank one, is added to the name. The name is empty in an unpartitioned table. Rows are physical: each record
+Partitions are named by their directories (`day=2024-05-01/region=eu`). A text that shares its directory with null, as
+a blank text does, is added to the name. The name is empty in an unpartitioned table. Rows are physical: each record
 of a key counts, retracts included.
 """
 

@@ -1,8 +1,8 @@
 """Conversion of key columns to the table's types: each value is converted exactly, or refused.
 
-`Table.get` takes Python values, `Table.lookup` Arrow columns. A column of another kind (text for a
-number) is refused although Arrow could parse it, and no value is rounded. Arrow's own casts are
-narrower in places: whole numbers above 2^53 are keys of a DOUBLE as Python values only.
+`Table.get` takes Python values, `Table.lookup` Arrow columns. A column of another kind (text for a number) is refused
+although Arrow could parse it, and no value is rounded. Arrow's own casts refuse some values that the type holds
+exactly: a whole number above 2^53 can be a key of a DOUBLE column only as a Python value.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,7 @@
 """Routing of keys to the buckets of a snapshot that may have them: by partition, then by hash.
 
-Where the number of buckets is not fixed, or another function routes rows, a key may be in any bucket.
+If the number of buckets is not fixed, or another function routes rows, hashes are not used: a key may be in any
+bucket of a partition.
 """
 
 from collections import defaultdict

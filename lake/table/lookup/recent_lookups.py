@@ -1,4 +1,4 @@
-"""Lookups of the few snapshots of a table that were looked up last, and the cache of file copies that they share."""
+"""Lookups of the few snapshots of a table that were used last, and the cache of file copies that all lookups share."""
 
 import threading
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Lookup of rows by primary key at one snapshot: keys are routed to buckets, which find and merge.
+"""Lookup of rows by primary key at one snapshot: keys are routed to buckets, where rows are found and merged.
 
 Rows that are expired at the time of the call are left out. Keys and rows are Arrow data or Python values.
 """

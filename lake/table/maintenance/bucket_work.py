@@ -1,8 +1,8 @@
-"""The compaction of one bucket as a value, which is planned in one process and run in another.
+"""The compaction of one bucket as a value that can be sent to another process.
 
-A process of a pool, or an executor of a cluster, receives the value, opens the table, compacts the
-bucket, commits it, and returns the outcome. `compact_buckets` gives the buckets of a table that have something to
-compact to a pool (`BucketPool`).
+A process of a pool, or an executor of a cluster, receives the value and opens the table. It picks and plans again, on
+the newest snapshot, compacts the bucket, commits it, and returns the outcome. `compact_buckets` gives the buckets of
+a table that have something to compact to a pool (`BucketPool`).
 """
 
 from collections.abc import Iterator

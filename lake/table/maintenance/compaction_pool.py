@@ -1,7 +1,7 @@
 """Pool of processes on this machine that compact buckets, beside readers and writers.
 
-Each bucket is committed by itself. A killed process ends the pool, which loses the work on the buckets in progress,
-one for each process at most; they are as due as before. Other processes may compact the same table: work that
+Each bucket is committed by itself. If a process is killed, the pool ends, and the work on the buckets in progress is
+lost, at most one for each process; these buckets stay due. Other processes may compact the same table: work that
 another process finished first is dropped and counted in the result.
 
 No process outlives the owner of the pool, however the owner ends.

@@ -1,4 +1,4 @@
-"""The compaction scheduler: due buckets go to the processes of a pool, most runs first; outcomes are counted."""
+"""The compaction scheduler: gives due buckets to the processes of a pool, most runs first, and counts the outcomes."""
 
 import logging
 from collections.abc import Callable, Iterable

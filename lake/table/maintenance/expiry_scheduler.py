@@ -1,4 +1,4 @@
-"""The expiry scheduler: snapshots and tags of one table after another expire in a thread."""
+"""The expiry scheduler: expires snapshots and tags of one table after another, in a thread."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait

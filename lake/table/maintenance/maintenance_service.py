@@ -4,11 +4,11 @@
                                                                 │ while processes are free
                            counted ◄── outcome ◄── one process per bucket
 
-A slow bucket keeps one process: meanwhile all others are polled again, and the other processes compact them. Expiry
-runs in a thread of its own. A failure is logged when it is new. The work that failed is tried again after a pause,
-which doubles with each failure in a row, up to five minutes. Other buckets and tables go on meanwhile, except while
-the list of tables is unknown: then none is polled. Any number of services may maintain the same table: work that
-another process finished first is dropped and counted.
+A slow bucket keeps one process busy; meanwhile all other buckets are polled again, and the other processes compact
+them. Expiry runs in a thread of its own. A failure is logged when it is new. The work that failed is tried again
+after a pause, which doubles with each failure in a row, up to five minutes. Work on other buckets and tables goes on
+meanwhile, but while the list of tables is unknown, no table is polled. Any number of services may maintain the same
+table: work that another process finished first is dropped and counted.
 
 | part | module |
 |---|---|

@@ -1,4 +1,4 @@
-"""Compaction of an opened table, from the files that are live when it begins, and the buckets that it would change."""
+"""Compaction of an opened table, planned on the files live at its start; and the search for buckets to compact."""
 
 from collections.abc import Collection
 

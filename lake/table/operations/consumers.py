@@ -1,4 +1,4 @@
-"""Leases that are taken and consumers that are set, both to keep snapshots of a table from expiring."""
+"""Creation of leases and setting of consumers, which keep snapshots of a table from expiring."""
 
 from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.format.consumer import Consumer

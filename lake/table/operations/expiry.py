@@ -1,4 +1,4 @@
-"""Expiry of the snapshots of an opened table, after the positions of streams are carried forward; or its plan."""
+"""Expiry of an opened table's snapshots, which first carries the positions of streams forward; or only its plan."""
 
 from contextlib import suppress
 from typing import Final

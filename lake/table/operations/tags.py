@@ -1,4 +1,4 @@
-"""Tags of an opened table: a new tag is checked, and its snapshot leased; `TableTags` creates, deletes and expires."""
+"""Tags of an opened table: checks a new tag and leases its snapshot; `TableTags` creates, deletes and expires tags."""
 
 from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.format.tag import Tag

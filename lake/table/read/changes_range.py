@@ -1,4 +1,4 @@
-"""Range of snapshots that changes are read from, after one state, until another; and the error of expired ones."""
+"""Range of snapshots whose changes are read: after one state, up to another; and the error for expired changes."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
 """Scan of a table at one snapshot.
 
-It is planned once, and then read or counted as a whole, or cut into splits that any process can read.
+A scan is planned once. Then it is read or counted as a whole, or cut into splits that any process can read.
 """
 
 from collections.abc import Iterator, Mapping

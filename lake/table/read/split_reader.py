@@ -5,9 +5,9 @@ A scan is planned once; its splits and its reader can be sent to the processes t
     scan ──splits()──► a few hundred bytes for each file ──► one task each
          └─reader()──► schema, columns, conditions       ──► all tasks
 
-It is unknown when the last task on another machine ends. So `Scan.reader(is_leased=True)` leases the snapshot when
-it makes the reader, and nothing releases the lease: it expires some minutes after the last task began, and a
-task that takes longer keeps a lease of its own (`LeaseKeeper`).
+It is unknown when the last task on another machine ends. So `Scan.reader(is_leased=True)` leases the snapshot when it
+creates the reader, and nothing releases the lease: it expires some minutes after the last task began. A task that
+takes longer keeps a lease of its own (`LeaseKeeper`).
 """
 
 from collections.abc import Iterator

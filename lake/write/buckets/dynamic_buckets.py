@@ -1,10 +1,10 @@
 """Dynamic buckets: routing by the hash index of a snapshot, and the index files with new keys.
 
-The hash index of a snapshot maps the hash of each key to its bucket. Rows are routed by it. New keys are added, and
-the commit replaces the index files of the buckets that got new keys. Of two concurrent writers neither
-knows the keys of the other, so one key could get into two buckets. Therefore a commit is valid only while
-the table still has the index by which its rows were routed. `CommitMessage.index_base` names that index,
-and `braid.lake.commit.conflict` compares it. Which bucket a new key gets is decided in `partition_buckets`.
+The hash index of a snapshot maps the hash of each key to its bucket, and rows are routed by it. New keys are added,
+and the commit replaces the index files of the buckets that got new keys. Of two concurrent writers neither knows the
+new keys of the other, so one key could get into two buckets. Therefore a commit is valid only while the table still
+has the index by which its rows were routed. `CommitMessage.index_base` names that index, and
+`braid.lake.commit.conflict` compares it. `partition_buckets` decides which bucket a new key gets.
 
 Source: table-format 15.
 """

@@ -6,8 +6,8 @@
 4. If `dynamic-bucket.max-buckets` allows no more, new hashes are spread over all buckets, beyond their
    room. In a table without that bound it is an error to need more buckets than the format can number.
 
-Keys of equal hash share a bucket, so no keys are held: 6 bytes for each hash and its bucket. `dynamic_buckets`
-reads and writes the index files.
+Keys with the same hash share a bucket. So only hashes are kept in memory, not keys: 6 bytes for each hash with its
+bucket number. `dynamic_buckets` reads and writes the index files.
 
 Source: table-format 15.
 """

@@ -1,9 +1,9 @@
 """Changelog files: rows with their kinds, for readers of a table's changes.
 
-They have the columns of data files and lie beside them, but are not part of the table's state: a key may
-occur more than once, and the kind of each row names what happened to the key. Here are the writer of such files,
-for every producer, and the rows of the producer `input`: those of one flush of a bucket, unmerged, sorted by key
-and for each key in merge order. Of `full-compaction` and `lookup`, `braid.lake.lsm.changelog` finds the changes.
+They have the columns of data files and lie beside them, but are not part of the table's state: a key may occur more
+than once, and the kind of each row names what happened to the key. This module has the writer of such files for every
+producer, and the rows for the producer `input`: the unmerged rows of one flush of a bucket, sorted by key, with the
+rows of one key in merge order. For `full-compaction` and `lookup`, `braid.lake.lsm.changelog` computes the changes.
 
 Source: table-format 17; merge-semantics 6.1.
 """

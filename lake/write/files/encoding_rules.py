@@ -1,7 +1,7 @@
-"""Problems of a declaration for which data files cannot be written: formats, codecs, and columns in Avro.
+"""Problems of a declaration because of which data files cannot be written: formats, codecs, and columns in Avro.
 
-Formats and codecs are judged by `file_encodings`. Avro has no type for a TIMESTAMP of more than 6 fractional
-digits, nor for a TIME of more than 3, and it restricts the names of fields to identifiers.
+`file_encodings` checks formats and codecs. Avro has no type for a TIMESTAMP of more than 6 fractional digits, nor for
+a TIME of more than 3, and it restricts the names of fields to identifiers.
 
 Source: table-format 12.5; `org.apache.paimon.format.avro.AvroSchemaConverter`.
 """

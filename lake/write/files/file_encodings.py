@@ -1,8 +1,8 @@
 """Encodings of files by the options of a table: format and codec, by level and for changelogs.
 
-`option_problems` names the values with which no file can be written.
+The first option in a row of this table that is set decides:
 
-| | for a changelog file | else by level | else |
+| | in changelog files only | for single levels | else |
 |---|---|---|---|
 | format | `changelog-file.format` | `file.format.per.level` | `file.format` |
 | codec | `changelog-file.compression` | `file.compression.per.level` | `file.compression` |

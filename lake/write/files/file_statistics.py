@@ -2,9 +2,9 @@
 
 The numbers of rows, retracts and nulls, the first and the last key, and the range of sequence numbers are collected
 from the rows. The Parquet writer computes most bounds of columns anyway and keeps them in the footer; computing them
-again would take a tenth of the time of writing. Bounds are computed here only where the footer lacks them: of
-floats (Parquet's statistics skip NaN), and of texts too long for a footer. Files of other formats have no footer
-with bounds, so all of their columns that have bounds are scanned.
+again would take a tenth of the time of writing. Bounds are computed here only where the footer lacks them: for
+floats, because Parquet's statistics skip NaN, and for texts that are too long for a footer. Files of other formats
+have no footer with bounds, so all of their columns that have bounds are scanned.
 """
 
 from collections.abc import Mapping, Sequence

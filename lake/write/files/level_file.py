@@ -1,8 +1,9 @@
 """Writer of data and changelog files of one level: rows sorted by key in, files and their metadata out.
 
-`DataFileSink` says where the files of a bucket go and how they are written. `LevelFile` is one open file, with its
-statistics and, for data files, its file index, which is in the metadata or, if large, in a file beside it.
-`write_level_files` cuts a run that is in memory into files by its size; `rolling_files` does so for longer runs.
+`DataFileSink` says where the files of a bucket go and how they are written. `LevelFile` is one open file with its
+statistics. For a data file it also builds the file index, which is stored in the metadata or, if large, in a file
+beside the data file. `write_level_files` cuts a run that is in memory into files by its size; `rolling_files` does so
+for longer runs.
 """
 
 from collections.abc import Callable, Collection, Iterator

@@ -1,10 +1,10 @@
 """Writer of a sorted run of any length into files of about the target size.
 
-Rows are held until they fill a row group, which is then written to the open file. The size of the file so
-far is known from storage; the number of rows up to the target size is estimated from the compression of
-the last row group. A file that has reached the target stays open until another row group is held, and takes the
-last rows too if they would be less than a quarter of a file, so a run of several files does not end in one of a
-few rows. Columns that are expected to be empty are left out of the files until one of them has a value.
+Rows are held until they fill a row group, which is then written to the open file. The size of the file so far is
+known from storage; the number of rows up to the target size is estimated from the compression of the last row group.
+A file that has reached the target stays open until another row group is held. If the last rows would be less than a
+quarter of a file, the file before takes them, so a run of several files does not end in a file of a few rows. Columns
+that are expected to be empty are left out of the files until one of them has a value.
 """
 
 from collections.abc import Collection

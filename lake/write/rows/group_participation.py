@@ -1,4 +1,4 @@
-"""Participation of rows in sequence groups: a row takes part in a group iff it has an ordering value."""
+"""Participation of rows in sequence groups: a row takes part if an ordering column of the group has a value in it."""
 
 import numpy as np
 import numpy.typing as npt

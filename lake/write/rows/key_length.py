@@ -1,9 +1,8 @@
 """Upper bound of the length of a row's key, in bytes: its texts and byte strings together, without partition columns.
 
-The metadata of every file has its first and its last key, and readers and writers hold the metadata of many
-files in memory. So the length of a key is bounded when it is
-written, by `braid.key.max-bytes`, 64 KiB by default. Existing rows with longer keys are read and
-compacted as before.
+The metadata of every file has its first and its last key, and readers and writers hold the metadata of many files in
+memory. So the length of a key is bounded when it is written, by `braid.key.max-bytes`, 64 KiB by default. Existing
+rows with longer keys are read and compacted as before.
 """
 
 from collections.abc import Iterator, Sequence

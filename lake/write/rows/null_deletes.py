@@ -1,22 +1,22 @@
 """Retracts as a table with `braid.null-deletes` stores them: without the values that they delete.
 
-In the format the effect of a retract depends on the row that it meets when it is merged; a retract
-that is the first record of its key even leaves its own values. In a table with `braid.null-deletes`
-the writer replaces the retracts of the sequence groups that the option names by records whose
-effect does not depend on that row:
+In the format, the effect of a retract depends on the row that it meets when it is merged; a retract that is the first
+record of its key even leaves its own values in the row. In a table with `braid.null-deletes` the writer replaces the
+retracts of the sequence groups that the option names by records whose effect does not depend on that row:
 
-| a retract of a group | is written as |
+| a retract in a group | is written as |
 |---|---|
-| that removes rows (`partial-update.remove-record-on-sequence-group`) | itself, without values |
-| any other | a +I of nulls with the record's ordering values, so that it empties the group if it is the newest record |
+| that removes rows (`partial-update.remove-record-on-sequence-group`) | the same retract, without values |
+| of any other kind | a +I of nulls with the record's ordering values, which empties the group if it is the newest record |
 
 The key, the partition columns, the ordering columns of all groups and NOT NULL columns are kept, and so are the
 columns of `braid.null-deletes.kept-fields`, such as the time of the record. In a +I the columns of
-`braid.null-deletes.mark-fields` in its groups get the text `clear`. A column that becomes null gets no default value.
+`braid.null-deletes.mark-fields` in the groups of the retract get the text `clear`. A column that becomes null gets no
+default value.
 
-A record that also takes part in a group which the option does not name, or which removes rows, stays a
-retract. In it the columns of groups that the option does not name and in which it takes part keep their values.
-All other columns of a retract become null.
+A record that also takes part in a group that the option does not name, or in a group that removes rows, stays a
+retract. If the option does not name a group of the record, the columns of that group keep their values in the
+retract. All columns of a retract that are not named here become null.
 
 Source: this engine; merge-semantics 2.3 has what a retract does otherwise.
 """

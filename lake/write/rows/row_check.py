@@ -1,9 +1,9 @@
 """Check of rows against the table's schema, and their conversion to it: names, types, nulls, defaults, limits.
 
-For each column: its values are converted, where only numbers for a FLOAT column may be rounded; nulls where NOT NULL
-is declared are refused; its default is filled in; and limits of length and of ORC files are checked. Defaults by
-group and the length of keys come last. The order is the format's: a null for a NOT NULL column is refused even where
-a default would replace it (merge-semantics 1.3).
+Each column is handled in this order: its values are converted, where only numbers for a FLOAT column may be rounded;
+nulls in a NOT NULL column are refused; its default is filled in; limits of length and of ORC files are checked.
+Defaults by group and the length of keys come last. The order is the format's: a null for a NOT NULL column is refused
+even where a default would replace it (merge-semantics 1.3).
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Row kinds, from an array beside the rows or from the column that `rowkind.field` names; +I without either.
+"""Row kinds, from an array beside the rows or from the column that `rowkind.field` names; without either, all are +I.
 
 A value that is no row kind is refused. So is a retract in a first-row table, unless an option drops it.
 
