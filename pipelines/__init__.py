@@ -1,4 +1,4 @@
-"""Spark pipelines: the ingest queries and the runner that keeps them running, the compaction job, the batch source.
+"""Spark pipelines: the ingest queries, the runner that hosts them, the compaction job, and the batch source.
 
 From the top down; each imports only what is below it:
 
@@ -11,9 +11,9 @@ From the top down; each imports only what is below it:
 | `stream/` | one stream: claim, query, mirror, failures, report, supervisor |
 | `replay/` | dead letters listed and replayed |
 | `sink/` | one micro-batch: rows and dead letters written, and one commit |
-| `pace/` | the interval and the size of micro-batches when compaction is behind, or records are large |
-| `plan_changes/` | how the plan of a running query changes |
+| `pace/` | the interval and size of micro-batches if compaction is behind, or records are large |
+| `plan_changes/` | changes of the plan of a running query |
 | `kafka/` | clusters, topics and offsets |
-| `spark/`, `settings`, `held_lease` | Spark's session and jars; bounds and intervals; the right to host a stream |
-| `maintenance_requests` | requests of streams for maintenance at once |
+| `spark/`, `settings`, `held_lease` | Spark's session and jars; the settings of a runner; a lease that a runner takes and renews |
+| `maintenance_requests` | requests of streams to start the next maintenance check early |
 """

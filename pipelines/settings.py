@@ -1,7 +1,4 @@
-"""Settings of a runner.
-
-With the budget of dead letters for streams that declare none, and the waits before failed queries start again.
-"""
+"""Settings of a runner: bounds, intervals, the default budget of dead letters, and the waits before restarts of queries."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

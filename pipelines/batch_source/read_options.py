@@ -1,4 +1,4 @@
-"""Options of `spark.read.format("braid")`: the table, its state to read, columns, conditions, the size of a task."""
+"""Options of `spark.read.format("braid")`: the table, the table state, the columns, conditions, and the size of a task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

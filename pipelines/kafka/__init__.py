@@ -6,9 +6,9 @@
 | `stream_schemas` | the schema registry of the stream, from the same file |
 | `cluster` | a cluster's address and options, for Spark and for kafka-python |
 | `bearer_tokens` | tokens of OAUTHBEARER for kafka-python |
-| `client_errors` | errors of kafka-python, with the login's mechanism |
+| `client_errors` | conversion of kafka-python's errors |
 | `reachability`, `trial_login` | whether a cluster accepts connections and the login |
-| `shared_time` | a bound of time that attempts share |
+| `shared_time` | a time bound that successive attempts share |
 | `admin_connection` | the connection of kafka-python's admin client |
 | `topic` | id, partitions and offsets of a topic; creation of topics for dead letters |
 | `group_offsets` | commits of offsets to a consumer group |

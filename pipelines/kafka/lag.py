@@ -1,4 +1,4 @@
-"""Lag of a stream behind its topic: its offsets, and an estimate in seconds."""
+"""Lag of a stream behind its topic: a number of offsets, and an estimate in seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

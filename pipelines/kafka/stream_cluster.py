@@ -1,8 +1,9 @@
 """Kafka cluster of a stream, with its secrets resolved.
 
-A stream names a cluster of the operators' file, or an address that the file allows. The stream may have been registered
-before the file was changed, or by a service with another file. So the name or the address is checked again before the
-stream gets a login. References to secrets of clusters are resolved only here.
+A stream names a cluster of the operators' file, or an address that the file allows; otherwise it reads from the cluster
+`default`. The stream may have been registered before the file was changed, or by a service with another file. So the
+name or address, the topics and the group of the mirror are checked again before the stream gets a login. Only this
+module resolves references to secrets of clusters.
 """
 
 import logging

@@ -1,7 +1,7 @@
-"""Schemas of a stream's messages: the schema registry that its format names, with its secrets resolved.
+"""Schemas of a stream's messages and keys: the schema registry that their formats name, with its secrets resolved.
 
-The stream may have been registered before the operators' file was changed, or by a service with another file. So the file
-is checked again before the stream gets a login.
+The stream may have been registered before the operators' file was changed, or by a service with another file. So the
+registry's name and the topic are checked again before the stream gets a login.
 """
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters

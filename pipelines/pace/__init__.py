@@ -1,1 +1,1 @@
-"""Pace of a stream: interval and size of its micro-batches when compaction is behind, or records are large."""
+"""Pace of a stream: the interval and size of its micro-batches if compaction is behind, or records are large."""

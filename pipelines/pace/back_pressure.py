@@ -1,6 +1,6 @@
-"""Pace rule: how fast a stream writes when compaction is behind. Pure: no clock, thread or table.
+"""Pace rule: how fast a stream writes if compaction is behind. Pure: no clock, thread or table.
 
-A pace also has the bound in bytes that `batch_bytes` expresses in records.
+A pace also includes the bound of a micro-batch in bytes, which `batch_bytes` expresses as a number of records.
 
 Every commit adds a sorted run to each bucket that it writes to, and compaction merges them. Reads of a bucket
 with more runs than `num-sorted-run.stop-trigger` are slow, so the streams that write there commit less often
@@ -12,15 +12,15 @@ and more at once:
     in between, four micro-batches in a row           halves, down to 1
     in between                                        stays
 
-After each micro-batch the factor is set by the largest number of runs among the buckets that the batch wrote
-to. The factor multiplies two numbers: the declared interval between the starts of two batches, or the duration of
-a batch where that is longer, up to a minute (`INTERVAL_MS_MAX`); and the declared number of records of a batch, after
-`batch_bytes` has halved it. So the stream may write as much per second as before: its latency grows, but its backlog
-does not.
-Compaction has fewer and larger files to merge. The range between the two triggers is a hysteresis: the
-factor does not change with every run that is added or merged. It ends, because compaction that keeps up with several
-streams leaves a bucket in it: a merge of level 0 leaves one run more than the compaction trigger, and every stream adds
-one.
+After each micro-batch the factor is set by the largest number of runs among the buckets that the batch wrote to. The
+factor multiplies two numbers. One is the declared interval between the starts of two batches, or the duration of a
+batch if that is longer; the product is at most a minute (`INTERVAL_MS_MAX`) or the declared interval. The other is the
+declared number of records of a batch, after `batch_bytes` has halved it. So the stream may write as much per second as
+before: its latency grows, but its backlog does not. Compaction has fewer and larger files to merge.
+
+The range between the two triggers is a hysteresis: the factor does not change with every run that is added or merged.
+After four micro-batches in this range the factor halves nevertheless, because a bucket may stay there even if
+compaction keeps up: a merge of level 0 leaves one run more than the compaction trigger, and every stream adds a run.
 """
 
 from dataclasses import dataclass

@@ -8,11 +8,11 @@ records is halved until records of the mean size of the newest micro-batches fit
     fit with 1.25 times the mean size     doubled, as far as they fit
     in between                            kept
 
-A change takes a restart of Spark's query, so powers of two and the room of 1.25 make changes rare. While sizes keep
-their mean, a full micro-batch of a halved number has between 0.4 and 1 times the declared bytes. Where the mean grows by
-a factor from one micro-batch to the next, this micro-batch exceeds the bytes by that factor at most; the next ones may
-still exceed them, by less than twice, because older micro-batches count in the mean. The first micro-batch is planned
-as if every record had the largest size that the stream admits.
+A change restarts Spark's query, so powers of two and the margin of 1.25 make changes rare. While the mean size stays
+the same, a full micro-batch with a halved number has between 0.4 and 1 times the declared bytes. If the mean grows by
+some factor from one micro-batch to the next, that micro-batch exceeds the bytes by at most this factor. The
+micro-batches after it may also exceed the bytes, by less than twice, because older micro-batches count in the mean. The
+first micro-batch is planned as if every record had the largest size that the stream admits.
 
 Back-pressure multiplies the number of records, and with it the bytes (`back_pressure`). One record of each partition is
 always read, however large it is.

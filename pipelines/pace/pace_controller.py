@@ -1,8 +1,8 @@
-"""Pace of one stream's query, applied: how back-pressure and large records change interval and size of micro-batches.
+"""Controller of the pace of one stream's query: applies the interval and the size of micro-batches.
 
-`back_pressure` has the rule that turns the runs of the table's buckets, and the sizes of records (`batch_bytes`), into
-a pace. This file applies the pace, which takes two threads, because the two parts of a pace are applied in different
-places:
+The rule in `back_pressure` derives the pace from the runs of the table's buckets and the sizes of records
+(`batch_bytes`). This module applies the pace. Two threads do so, because the two parts of a pace are applied in
+different places:
 
     part of the pace         applied by                  how
     interval between starts  Spark's query thread        `hold` delays the end of a micro-batch, and thereby
@@ -18,7 +18,8 @@ is held, so that stopping it does not wait for the rest of the interval:
     supervisor's thread        `due_bound` ── `interrupted`: wake ─┴─ stop ── start with the new bound
 
 The first micro-batch of a query has at most `FIRST_RECORDS_MAX` records, so that a runner that starts with a backlog
-commits early. A query that reads so many is held after it, and started again with the bound of the pace.
+commits early. If the first micro-batch has that many, the query is held after it, and started again with the bound of
+the pace.
 
 Tasks never wait, and commits are never undone.
 """

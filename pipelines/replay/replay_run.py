@@ -1,15 +1,16 @@
-"""Replay of a selection of dead letters: two readings of their topic, and one commit for some thousand letters.
+"""Replay of selected dead letters: reads their topic twice, and makes one commit for every few thousand letters.
 
-1. The first reading finds the open letters of the stream (`letter_standing`), so that replayed offsets can be
-   remembered as few ranges (`offset_ranges`). It reads the stream's position first. The letters of all records before
-   that position are on the topic by then; letters that are sent during the reading are of later records. It is
-   repeated if the stream is claimed or moved before the end.
-2. The second reading writes the selected ones, chunk by chunk as they are on their topic. Their order does not matter:
-   the place of each record is stored with its row, or no column depends on it (`replay_rules`).
+1. The first reading finds the open letters of the stream (`letter_standing`), so that the replayed offsets can be
+   stored as few ranges (`offset_ranges`). It begins with the stream's position. The letters of all records before that
+   position are on the topic by then; letters that are sent during the reading belong to later records. The first
+   reading is repeated if the stream is claimed or its position is moved before the reading ends.
+2. The second reading writes the selected letters in chunks, in the order in which they are on their topic. The order of
+   writing does not matter, because the place of each record is stored with its row, or no column depends on it
+   (`replay_rules`).
 
-Each commit has the rows together with the offsets of the letters that they are of, so a run after a crash leaves out
-what was committed. A letter is judged again by the position just before its commit: two replays at the same time replay
-no letter twice.
+Each commit has rows together with the offsets of their letters, so after a crash the next run leaves out what was
+committed. Just before the commit, each letter is judged again by the current position, so two simultaneous replays
+replay no letter twice.
 """
 
 import logging

@@ -1,8 +1,8 @@
-"""Records of dead letters, read by the present declaration and written as level-0 files; commits nothing.
+"""Writer of the records of dead letters: reads them by the present declaration and writes level-0 files; commits nothing.
 
 The records go through the same code as those of a micro-batch, with the generation, partition, offset and timestamp
-that they had. So the merge gives them the place among the records of their keys that they would have had. Only a change
-of the table is made by no replay: a record that needs one is refused again.
+that they had. So the merge gives them the place among the records of their keys that they would have had. But a replay
+never changes the table's schema: a record that needs a change is refused again.
 """
 
 from collections.abc import Mapping, Sequence

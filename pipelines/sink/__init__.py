@@ -12,15 +12,15 @@
 | `letter_budget` | how many dead letters a micro-batch may have |
 | `field_evolution` | changes of the table for new fields, between two attempts |
 | `overflowing_timestamps` | batches that Spark's source cannot read because of a record's timestamp |
-| `poison_records` | records whose reading raises |
+| `poison_records` | records whose reading raises an error |
 | `trial_writes` | rows that the table's writer refuses |
-| `dead_letters`, `dead_letter_sender` | refused records: their letters, and the way to the dead-letter topic |
+| `dead_letters`, `dead_letter_sender` | the letters of refused records; the sender to the dead-letter topic |
 
-`records.record_kinds` and then `records.record_reader` refuse records, in the order of the lists at their heads. Three
-reasons come later: `poison_records` finds the records of `poison`, `write_task` refuses a record as `new_field` where no
-column can hold the field, and `trial_writes` finds the rows of `refused_row`.
+`records.record_kinds` and then `records.record_reader` refuse records, in the order of the lists in their docstrings.
+Three reasons come later: `poison_records` finds the records with the reason `poison`, `write_task` refuses a record
+with `new_field` if no column can hold the field, and `trial_writes` finds the rows with `refused_row`.
 
-Where the stream lets its table evolve (`on_new_field: evolve`), `write_task` takes some refusals back: a record
-refused as wrong_type or out_of_range is no dead letter if a changed table would take it. This attempt leaves the
-record out. Then the table is changed, and the next attempt checks the record again.
+If the stream lets its table evolve (`on_new_field: evolve`), `write_task` cancels some refusals: a record that was
+refused with `wrong_type` or `out_of_range` does not become a dead letter if a changed table could hold it. This attempt
+leaves the record out. Then the table is changed, and the next attempt checks the record again.
 """

@@ -1,4 +1,4 @@
-"""Rows of accepted records, with their kinds, as they are given to the table's writer, or to its trial."""
+"""Rows of accepted records, with their kinds, as they are passed to the table's writer or to a trial write."""
 
 from collections.abc import Mapping
 

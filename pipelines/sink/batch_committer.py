@@ -1,9 +1,9 @@
-"""Committing of micro-batches: the replay check, the checks before a commit, the commit, the clean-up.
+"""Committer of micro-batches: the check for replays, the checks before a commit, the commit, and the clean-up.
 
-Whether a micro-batch is a replay is checked before anything is written, to save the work; the commit checks
-it again, because another runner may have been faster. The budget of dead letters and the identity of the
-topic are checked after writing and before the commit. Files are deleted only where it is certain that no
-snapshot names them or ever will.
+A micro-batch is a replay if it was committed before. This is checked before anything is written, to save
+the work. The commit checks it again, because another runner may have been faster. The budget of dead
+letters and the identity of the topic are checked after writing and before the commit. Files are deleted
+only if it is certain that no snapshot names them or ever will.
 """
 
 from collections.abc import Sequence

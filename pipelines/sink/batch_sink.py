@@ -5,11 +5,11 @@
 2. Executors write level-0 files and send dead letters (`BatchWriter`, `WriteTask`).
 3. Two checks: the account is within the budget, and the topic is still the one that was claimed. Then the
    commit publishes files, offsets and account in one snapshot (`BatchCommitter.commit`).
-4. Where compaction is behind, or the next micro-batch would be too large, the end of this one is delayed
+4. If compaction is behind, or if the next micro-batch would be too large, the end of this one is delayed
    (`PaceController`).
 
-Steps 2 and 3 are an attempt. An attempt that cannot be committed for one of these causes is discarded and
-made again, by the newest declaration and schema (`CurrentPlan`):
+Steps 2 and 3 are an attempt. If an attempt cannot be committed for one of the following causes, it is discarded,
+and another attempt is made with the newest declaration and schema (`CurrentPlan`):
 
 | cause | before the next attempt |
 |---|---|

@@ -1,4 +1,4 @@
-"""Writing of one attempt at a micro-batch: routing, parsing and writing by Spark's tasks, reports summed.
+"""Writer of one attempt at a micro-batch: Spark's tasks route, parse and write the records; their reports are summed.
 
 The tasks are planned anew for each attempt. So a changed declaration takes effect with the next attempt, and
 the number of tasks follows the size of the micro-batch.

@@ -1,9 +1,9 @@
 """Bucket routing: a shuffle after which one task has all records of a bucket.
 
-Used for micro-batches of several tasks. Without the shuffle, every task would write files of its own into every bucket.
-A record whose key cannot be read comes to the first task.
+It is used for micro-batches of several tasks. Without the shuffle, every task would write its own files into every
+bucket. A record whose key cannot be read is sent to the first task.
 
-Records are shuffled as they came from Kafka, and only their keys are read for it. They are shuffled in chunks
+Records are shuffled as they came from Kafka; only their keys are read before. They are shuffled in chunks
 (`record_chunks`), since Spark takes longer to handle a row than Python takes to read a message.
 """
 

@@ -1,7 +1,7 @@
 """Dead-letter sender of an executor's task.
 
-Sends at least once. Cuts the value of a letter that the topic finds too large. Fails the task if Kafka does not
-take a letter.
+Each letter is sent at least once. If a letter is too large for the topic, its value is cut. If Kafka does not
+accept a letter, the task fails.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Field evolution: changes of a table for the new fields of its stream's micro-batches, within bounds.
 
-A field that was refused once stays refused, and its records are dead letters, until the stream's declaration changes or
-its query starts anew. So the registry is asked once, and not for every record.
+A field that was refused once stays refused, and its records become dead letters, until the stream's declaration changes
+or its query starts again. So the registry is asked once, and not for every record.
 """
 
 import logging

@@ -1,12 +1,13 @@
-"""Budget of dead letters: how many more a stream may have, by its declaration or by the default of the runner. Pure.
+"""Budget of dead letters: how many a micro-batch may have, by the stream's declaration or the runner's default. Pure.
 
 | budget | counts | kept in |
 |---|---|---|
-| `count` of the stream | its dead letters that were not replayed | the position in the table |
-| `rate` of the stream | those among its newest records (`RecentRecords`) | the position in the table |
-| the runner's default, where the stream declares none | those of one micro-batch | |
+| `count` of the stream | dead letters of the stream that were not replayed | the position in the table |
+| `rate` of the stream | dead letters among the newest records of the stream (`RecentRecords`) | the position in the table |
+| the runner's default, for streams that declare none | dead letters of one micro-batch | |
 
-What the position keeps, survives restarts. A micro-batch that would exceed the budget is not committed at all.
+Counts that are kept in the position survive restarts. A micro-batch that would exceed the budget is not
+committed at all.
 """
 
 from dataclasses import dataclass

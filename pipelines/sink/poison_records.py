@@ -1,10 +1,10 @@
-"""Poison records: records whose reading raises an error that nothing foresees, found by bisection.
+"""Poison records: records whose reading raises an unexpected error; they are found by bisection.
 
-Readers name a fault of each record that they cannot read. An error that they raise instead comes from a defect, of
-theirs or of a library, that one record has met. That record must not stop its stream. So the batch is read again in
-halves, down to single records, and those that raise by themselves become dead letters. Errors of storage, registries
-and memory are not about a record, and are raised. So is an error that many records cause: it is about the
-declaration or the program.
+Readers name a fault of each record that they cannot read. If a reader raises an error instead, the reader or a
+library has a defect that shows with this record. The record must not stop its stream. So the batch is read again in
+halves, down to single records, and a record that raises an error alone becomes a dead letter. Errors of storage,
+registries and memory do not come from a record, and are raised. An error that many records cause is raised, too,
+because it comes from the declaration or the program.
 """
 
 from collections.abc import Callable, Mapping

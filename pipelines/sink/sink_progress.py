@@ -1,4 +1,4 @@
-"""Progress of a sink: what it has committed since it was made, as one immutable value."""
+"""Progress of a sink: its commits since it was created, as one immutable value."""
 
 from collections import Counter
 from dataclasses import dataclass, replace

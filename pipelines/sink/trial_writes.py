@@ -1,12 +1,12 @@
 """Trial writes: the rows of a micro-batch that the table's writer refuses, found without writing them.
 
 The checks of parsing never cover every cause of a refusal: the writer's checks, the bucket function,
-partition paths, merge functions, encoders and statistics have limits of their own. One such row must not
-stop its stream. So where a write is refused, the micro-batch is written again, and its rows are tried first,
-in memory and for each task apart:
+partition paths, merge functions, encoders and statistics have other limits. One such row must not stop its
+stream. So if a write is refused, the micro-batch is written again, and each task first tries its rows in
+memory:
 
-1. All rows together. That is enough where no row is refused.
-2. Else in halves, down to single rows that are refused by themselves.
+1. All rows together. That is enough if no row is refused.
+2. Otherwise in halves, down to single rows that are refused alone.
 3. Some rows are refused only together with others, such as two whose sum overflows: the remaining rows are
    tried again in halves, each together with all rows accepted before it. So the later row is refused.
 

@@ -1,6 +1,6 @@
-"""Write task of an executor: Kafka records in, level-0 files and one report out.
+"""Write task of an executor: reads Kafka records, writes level-0 files, and returns one report.
 
-Runs in Spark's Python workers. Each batch of records goes through the same steps:
+The task runs in Spark's Python workers. Each batch of records goes through the same steps:
 
     Kafka records ─► columns and faults ─► undeclared fields ─┬─► rows to the writer
                                                               └─► dead letters, held
@@ -9,10 +9,10 @@ A task numbers its rows from a range of its own, in the order in which it receiv
 sequence group gives a task its records by offset, then partition, because these numbers order its rows. Rows
 of sequence groups are ordered by the groups' columns, whatever numbers the rows have.
 
-Dead letters are held until the rows are written: an attempt that finds new fields, or whose writer refuses
-rows, is made again (then with a trial write of the rows) and would send them twice. A task that holds many
-letters sends them earlier, to bound its memory; a letter may be sent twice, because sending is at least once. With more
-letters than the micro-batch may have, none is sent any more: it will not be committed.
+Dead letters are held until the rows are written. An attempt that finds new fields, or whose writer refuses rows, is
+repeated (in the second case with a trial write), and would send the letters twice. A task that holds many letters sends
+them earlier, to bound its memory; this may send a letter twice, which is allowed. If there are more letters than the
+micro-batch may have, no more are sent, because the micro-batch will not be committed.
 """
 
 from collections import Counter

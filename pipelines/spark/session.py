@@ -1,9 +1,9 @@
 """Spark session of a runner: local, quiet, and gone when its Python process is gone.
 
-Lifetime. PySpark starts the JVM as a child of this Python process, with a pipe as its standard input whose writing
-end only this process has. However the process ends, SIGKILL included, the JVM reads end-of-file and exits within
-a second; its Python workers watch the JVM in the same way. The JVM may finish a write in that second: each query has a
-checkpoint of its own, so no other one meets it. Tests find the JVM by `jvm_process_id`.
+Lifetime: PySpark starts the JVM as a child of this Python process. The JVM's standard input is a pipe whose writing
+end only this process has. However this process ends, even by SIGKILL, the JVM reads end-of-file and exits within a
+second; its Python workers watch the JVM in the same way. The JVM may finish a write in that second. This harms no
+other query, because each query has its own checkpoint. Tests find the JVM by `jvm_process_id`.
 """
 
 import os

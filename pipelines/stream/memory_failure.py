@@ -4,7 +4,7 @@
 |---|---|
 | `MemoryError`, also Arrow's and numpy's, `Cannot allocate memory`, `Python daemon failed to launch worker` | a Python process got no memory from the system |
 | `java.lang.OutOfMemoryError` | the heap of Spark's JVM is full |
-| `Python worker exited unexpectedly` | a worker was killed, most often by the kernel because memory ran out, got no more memory, or has crashed |
+| `Python worker exited unexpectedly` | a worker was killed (most often by the kernel, because memory ran out), or got no more memory, or crashed |
 
 The innermost error of such a text does not show the cause: it is `Connection reset` for a worker that was killed, and `Broken
 pipe` for a worker that got no memory, because Spark still sends records when the worker ends.

@@ -6,8 +6,9 @@ A claim commits an empty snapshot with the stream's next epoch. Its steps, in th
    step 4 does no harm to a running query.
 2. Read the stream's position in the table, unless the stream starts as declared (another topic, for example).
 3. Determine the partitions that are read now (`added_partitions`).
-4. Commit the claim, which checks epoch and position once more, and moves the position to the highest offset
-   read if a generation of the group begins, and over records that have expired if the stream skips them.
+4. Commit the claim, which checks epoch and position once more. If a generation of the group begins, the claim
+   moves the position to the highest offset read. If records have expired and the stream skips them, the claim
+   moves the position over them.
 5. Determine the start offsets, and check that the topic has them.
 """
 

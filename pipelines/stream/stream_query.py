@@ -1,4 +1,4 @@
-"""Protocols by which a supervisor uses a running query and its starter.
+"""Interfaces (protocols) of a running query and of its starter, as the supervisor uses them.
 
 `RegisteredStream` is the registration with which a query was started; its `differs` says whether it may be outdated.
 """

@@ -7,16 +7,17 @@
                                ▲                                         otherwise:     │
                                │                                         STARTING ◄─────┘
                                └─ Kafka or storage does not answer; the query runs on by itself ─► RUNNING
-    PAUSED keeps the lease without a query; STOPPED gives it back, and so does COMPLETED, which a RUNNING stream
-    becomes by itself once all that it was started for is read. The registry keeps that, so that no runner starts it
-    again.
+
+A PAUSED stream keeps the lease without a query. A STOPPED stream gives the lease back. A RUNNING stream becomes
+COMPLETED by itself when it has read all records that it was started for, and gives the lease back, too. The registry
+records this, so that no runner starts the stream again.
 
 The running query applies a changed declaration between two micro-batches, where that is possible
 (`current_plan.LIVE_FIELDS`); any other change needs a new query.
 
-A permanent failure (`failure` has the list) makes a stream FAILED until its restart is requested, or its
-declaration, the table's, or the table's schema changes. Every other failure is retried without end, after a wait
-(`RestartPolicy`), from the table's offsets.
+After a permanent failure (`failure` has the list) a stream is FAILED until its restart is requested, or until
+its declaration, the table's declaration or the table's schema changes. After every other failure the query is
+started again from the table's offsets, after a wait (`RestartPolicy`), without a limit of attempts.
 
 One thread calls `step`; `set_registered` and `progress` may be used from any thread.
 """
