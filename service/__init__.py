@@ -1,4 +1,4 @@
-"""FastAPI over registry and tables: registration, lifecycle, status, wide rows.
+"""HTTP service (FastAPI) for registry and tables: registration, lifecycle, status, wide rows.
 
 From the top down; each imports only what is beside or below it:
 
@@ -6,12 +6,12 @@ From the top down; each imports only what is beside or below it:
 |---|---|
 | `server` | the process |
 | `app` | the application: components, routes and layers |
-| `routes/`, `dependencies` | parsing of a request, calls of the logic, the answer |
+| `routes/`, `dependencies` | the routes: parse a request, call the logic, and answer; dependencies that routes share |
 | `http/`, `guard/` | sockets, connections, request ids and access log; bounds of the origin, the bodies and the number of requests |
 | `problems/` | errors as problem documents |
 | `checked_body`, `json_response` | bodies parsed outside of the event loop; answers that the framework does not validate again |
 | `control/` | the logic of the routes |
-| `components`, `open_tables`, `body_thread` | what requests share: registry, open tables, the thread for bodies |
+| `components`, `open_tables`, `body_thread` | components that requests share: registry, open tables, the thread for bodies |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |
 | `views`, `times`, `shown_texts` | models of the API besides `schemas` and `control/schema_history`; times as text; texts without the warehouse's address |
 """

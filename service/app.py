@@ -1,6 +1,6 @@
 """Assembly of the FastAPI application: components, routes, layers, and its OpenAPI document.
 
-The module has no state of its own: each app has its own components.
+The module has no state: each app has its own components.
 """
 
 from dataclasses import replace

@@ -1,11 +1,11 @@
 """Thread for request bodies, in which they are parsed and validated one after another.
 
-It also checks the bounds of bodies above 16 KiB (`guard/body_bounds`).
+For bodies above 16 KiB, the thread also checks depth, number of values and zero bytes (`guard/body_bounds`).
 
-Parsing and validation run in C and hold the interpreter lock until they end. On the event loop, or in several
-threads at once, `/health` would wait for the bodies of all simultaneous requests; with one thread it waits
-for one body at most. (With parsing on the event loop, a body of 640 KB of wrong keys delayed `/health` by
-eight seconds.)
+Parsing and validation are compiled code, which holds the interpreter lock until it ends. On the event loop,
+or in several threads at once, `/health` would wait for the bodies of all simultaneous requests; with one
+thread it waits for one body at most. (With parsing on the event loop, a body with 640 KB of wrong keys
+delayed `/health` by eight seconds.)
 """
 
 import asyncio

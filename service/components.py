@@ -1,4 +1,4 @@
-"""Components of the service: created once per app and passed to each request."""
+"""Components of the service: created once per app, and available to each request."""
 
 from dataclasses import dataclass
 from typing import TypeVar

@@ -1,7 +1,7 @@
 """Bounds of single requests, and of all requests of a process at once.
 
-docs/decisions/0036-bounds-of-requests.md has the reasons for most of them. It also names the bounds that are in other modules: of
-digits (`server`), of problems in one body (`checked_body`) and of small chunks (`http/protocol`).
+docs/decisions/0036-bounds-of-requests.md has the reasons for most of them. Other modules have the bounds of digits
+(`server`), of problems in one body (`checked_body`) and of small chunks (`http/protocol`).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Cache of open tables, which keep the metadata and the lookup files that they have read.
 
-Bounded by number and by idle time: a service of thousands of tables keeps only some. Idle tables
-are removed when a table is requested.
+The cache is bounded by the number of tables and by their idle time, so a service with thousands of
+tables keeps only some. Idle tables are removed when a table is requested.
 """
 
 import threading

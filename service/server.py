@@ -1,4 +1,4 @@
-"""The service's process: its sockets, log, interpreter and allocator settings, then uvicorn until SIGTERM or Ctrl-C."""
+"""Process of the service: sets up sockets, log, interpreter and allocator, then runs uvicorn until SIGTERM or Ctrl-C."""
 
 import contextlib
 import gc

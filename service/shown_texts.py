@@ -1,8 +1,8 @@
-"""Replacement of texts in statuses: a copy of a status, in which a given function has replaced every text.
+"""Replacement of texts in a status: returns a copy in which a given function has replaced every text.
 
-Reports of runners and backfills, and errors of unreadable files, have texts that may contain paths of the storage.
-`Components.shown` replaces the warehouse's address in them (by `braid.registry.store.paths.without_warehouse`), so that no
-caller sees it.
+The texts of reports of runners and backfills, and of errors of unreadable files, may contain paths of the storage.
+`Components.shown` replaces the warehouse's address in them (by `braid.registry.store.paths.without_warehouse`), so that
+no caller sees it.
 """
 
 from collections.abc import Callable, Mapping

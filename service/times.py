@@ -1,4 +1,4 @@
-"""Text form of points in time."""
+"""Texts of points in time, as answers contain them."""
 
 from datetime import UTC, datetime
 

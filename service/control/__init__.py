@@ -3,12 +3,12 @@
 | module | what |
 |---|---|
 | `row_lookup`, `row_status` | rows by their keys; the status of a row by sequence group |
-| `read_at_parameters` | the state of the table, or a bound of changes, that the parameters of an address name |
+| `read_at_parameters` | the query parameters that name a state of the table, or a bound of changes |
 | `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; readers with a position of their own |
 | `stream_status`, `backfill_status`, `newest_commit` | the status of a stream and its backfills; its newest commit |
-| `stream_offsets` | the position of a stream, and what was skipped or read again |
+| `stream_offsets` | the position of a stream, and the bounds of its topic |
 | `dead_letters` | numbers of a stream's dead letters, and pages of them that a runner reads |
-| `stream_trial` | what would become of sample records of a stream |
+| `stream_trial` | the trial of a stream with sample records |
 | `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
-| `page_token`, `confirmation` | tokens of pages; the error of a request without its confirmation |
+| `page_token`, `confirmation` | tokens of pages; the parameter `confirm` |
 """

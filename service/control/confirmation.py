@@ -1,6 +1,7 @@
-"""Parameter `confirm`, by which a client repeats a name to confirm a request, and the error if the name differs or is missing.
+"""Parameter `confirm`, in which a client repeats a name to confirm a request: its description, and the error if it is wrong.
 
-Requests that do harm if they are sent by mistake need it. Their routes, or `consumers`, compare the name.
+Dropping a table, and changing or deleting a consumer, need this confirmation. `routes/tables` and
+`control/consumers` compare the name.
 """
 
 from braid.lake import InvalidRequest, Problem

@@ -1,1 +1,1 @@
-"""Guards in front of the routes: the site that a request comes from, its body, and how many run at once."""
+"""Guards in front of the routes: they check the site that a request comes from, its body, and the number of running requests."""

@@ -1,8 +1,8 @@
-"""Admission control: bounds of the requests that run at once, by class.
+"""Admission control: bounds of the number of requests that run at the same time, by class of request.
 
-Requests run in threads, and each may wait for storage. Without bounds forty slow requests of one kind
-would occupy every thread; with bounds only requests of the same class wait. The number of waiting requests is bounded too.
-A request beyond that bound is refused at once, and a waiting request after `wait_seconds`. `/health` has no bound.
+Requests run in threads, and each may wait for storage. Without bounds, forty slow requests of one kind would occupy
+every thread; with bounds, only requests of the same class wait. The number of waiting requests is bounded too. A
+request beyond that bound is refused at once, and a waiting request after `wait_seconds`. `/health` has no bound.
 """
 
 import asyncio

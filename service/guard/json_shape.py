@@ -1,8 +1,8 @@
 """Depth and number of values of a JSON text, counted from its bytes before it is parsed.
 
-Parsing costs memory and time by the parsed values, not by the text's length: a megabyte may hold half a
-million numbers, or as many nested brackets. Vectorised, so that counting costs less than parsing: about
-5 ms per megabyte.
+The memory and time of parsing depend on the number of values, not on the length of the text: a megabyte
+may hold half a million numbers, or as many nested brackets. Counting is vectorised and costs less than
+parsing: about 5 ms per megabyte.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Classification of requests by method and path."""
+"""Classification of requests by method and path.
+
+Each class has a bound of concurrent requests (`admission`). Bulk requests may have larger bodies
+(`body_bounds`).
+"""
 
 import re
 

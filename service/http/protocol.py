@@ -1,18 +1,18 @@
-"""uvicorn's HTTP protocol with bounds on time and size of heads, small chunks, slow readers and connections.
+"""uvicorn's HTTP protocol with bounds for the time and size of heads, small chunks, slow readers and connections.
 
 It also refuses a request with two body lengths, and a request that is not HTTP/1.1.
 
-The bounds are here because middleware sees requests, not connections: it cannot notice a head that never
-ends, a connection without data, or a client that does not read its answer. A refused request
-gets a problem document, unless its answer has begun; a connection too many, a silent one or one with a slow reader
-is only closed.
+The bounds are here because middleware sees requests, not connections: it cannot notice a head that never ends, a
+connection without data, or a client that does not read its answer. A refused request gets a problem document,
+unless its answer has begun. A connection above the bound, a silent connection, and a connection with a slow reader
+are only closed.
 
 States of the two timers:
 
-* *Head timer*: runs while the server waits for a head or, after an early answer, for the rest of a body,
-  which it discards. It stops when the head or the rest has arrived; after `head_seconds` it closes the connection, and
-  first refuses a head of which a part has arrived. After a refusal it closes the connection within seconds. Between an
-  answer and the first byte of the next head uvicorn's own timer runs instead.
+* *Head timer*: runs while the server waits for a head or, after an early answer, for the rest of a body, which it
+  discards. It stops when the head or the rest has arrived. After `head_seconds` it closes the connection; if a
+  part of a head has arrived, it refuses the request first. After a refusal it closes the connection within
+  seconds. Between an answer and the first byte of the next head, uvicorn's own timer runs instead.
 * *Write timer*: runs while the transport's buffer is full; aborts the connection after `write_seconds`.
 """
 

@@ -1,4 +1,4 @@
-"""Mapping of errors to HTTP: class to code, code to status and title; for errors of the framework, status to code.
+"""Mapping of errors to HTTP: error classes to codes, codes to status and title, and the framework's statuses to codes.
 
 | code                   | status | reaction of the caller                               |
 |------------------------|--------|------------------------------------------------------|

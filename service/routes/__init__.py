@@ -1,4 +1,4 @@
-"""Routes: parsing of the request, calls of the logic, and the answer.
+"""Routes, which parse the request, call the logic, and answer.
 
 | module | what |
 |---|---|
@@ -10,5 +10,5 @@
 | `dead_letters` | dead letters of a stream, and replays of them |
 | `rows` | wide rows by their keys, and their status |
 | `changes` | changes between snapshots, and consumers |
-| `inspection` | snapshots, files, partitions and more |
+| `inspection` | a table's metadata: snapshots, files, partitions and more |
 """

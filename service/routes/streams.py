@@ -1,4 +1,7 @@
-"""Routes of streams: registration, deletion, dry run, lifecycle verbs and status."""
+"""Routes of streams: registration, deletion, dry run, lifecycle verbs and status.
+
+Routes of a stream's offsets and dead letters are in `offsets` and `dead_letters`.
+"""
 
 from collections.abc import Mapping
 
