@@ -85,7 +85,7 @@ def _changes(stream: StreamSpec) -> Iterator[Problem]:
         yield Problem(
             field="STREAM",
             value=stream.name,
-            message="captured changes are not backfilled: rows of files have no place in the log of a database",
+            message="a stream of captured changes cannot be backfilled: rows of files have no position in the log of a database",
             hint="take a snapshot with the connector, whose reads are older than all later changes, or set the "
             "position of the stream back",
         )
@@ -95,8 +95,8 @@ def _order(table: TableSpec, stream: StreamSpec, now: TableNow) -> Iterator[Prob
     if not needs_idle_stream(table, stream):
         return
     why = (
-        "rows of this table are ordered by when they are written (sequence number), also among equal values "
-        "of `sequence.field`, or are removed by deletes: an older row that is written later would win"
+        "an older row that is written later would win, because this table orders rows by the time of writing "
+        "(also where their values of `sequence.field` are equal), or because deletes remove its rows"
     )
     hint = "backfill the empty table first, and start the stream afterwards"
     if now.has_read:
@@ -117,14 +117,15 @@ def _bulk(stream: StreamSpec, now: TableNow) -> Iterator[Problem]:
         yield Problem(
             field="--bulk",
             value=None,
-            message="the table has rows already, and only an empty one is filled with sorted runs",
+            message="the table has rows already, and --bulk fills only an empty table",
             hint="backfill without --bulk",
         )
     if OnDelete.REMOVE_ROW in (stream.on_delete, stream.on_tombstone):
         yield Problem(
             field="--bulk",
             value=None,
-            message="deletes of the stream remove rows, and sorted runs of the highest level have no deletes",
+            message="the stream has deletes that remove rows, and --bulk cannot write deletes, because it writes to "
+            "the highest level",
             hint="backfill without --bulk",
         )
 
@@ -154,13 +155,13 @@ def _repetition(
             value=None,
             message=f"the backfill {now.same_source} has read the same files, and {shown} would count them "
             "twice",
-            hint="continue that one by its name",
+            hint="continue that backfill: give its name",
         )
     elif now.has_read and not now.is_begun:
         yield Problem(
             field="STREAM",
             value=stream.name,
-            message=f"the stream has read records already, and {shown} would count those twice that the "
-            "files have, too",
+            message=f"the stream has read records already, and {shown} would count records twice "
+            "that are also in the files",
             hint="begin the backfill before the stream reads its first record",
         )

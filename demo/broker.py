@@ -263,7 +263,7 @@ class KafkaBroker:
             "kafka-format", self._command("kafka.tools.StorageTool", *arguments)
         )
         if child.wait(timeout_s=_START_TIMEOUT_S):
-            raise ProcessFailed(child, what=f"ended with {child.return_code}")
+            raise ProcessFailed(child, what=f"ended with exit status {child.return_code}")
 
     def _command(self, main_class: str, *arguments: str) -> list[str]:
         log4j = f"-Dlog4j2.configurationFile={self._dir / 'log4j2.properties'}"

@@ -104,7 +104,7 @@ def _parse_arguments(arguments: Sequence[str] | None, prog: str) -> argparse.Nam
 def _share(text: str) -> float:
     share = float(text)
     if not 0.0 < share <= 1.0:
-        message = f"a share in (0, 1] is expected, found {text}"
+        message = f"expected a share in (0, 1], found {text}"
         raise argparse.ArgumentTypeError(message)
     return share
 

@@ -150,10 +150,10 @@ class FlightsRun:
         """
         for child in self._watched:
             if child.return_code is not None:
-                raise ProcessFailed(child, what=f"ended with {child.return_code}")
+                raise ProcessFailed(child, what=f"ended with exit status {child.return_code}")
         for producer in self._producers:
             if producer.return_code not in {None, 0}:
-                raise ProcessFailed(producer, what=f"ended with {producer.return_code}")
+                raise ProcessFailed(producer, what=f"ended with exit status {producer.return_code}")
 
     def start_producers(self) -> None:
         """Start the three producers, each a process of its own."""
@@ -220,7 +220,7 @@ class FlightsRun:
                     name: (status["state"], status["account"])
                     for name, status in self.stream_statuses().items()
                 }
-                message = f"not reached in {timeout_s:g} s; the streams are at {accounts}"
+                message = f"the demo has waited for {timeout_s:g} s in vain; state and account of each stream: {accounts}"
                 raise TimeoutError(message)
             time.sleep(POLL_S)
 

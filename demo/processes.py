@@ -106,7 +106,9 @@ class ChildProcess:
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             if not self.is_running:
-                raise ProcessFailed(self, what=f"ended with {self.return_code} before it was ready")
+                raise ProcessFailed(
+                    self, what=f"ended with exit status {self.return_code} before it was ready"
+                )
             with suppress(OSError):
                 if is_ready():
                     return

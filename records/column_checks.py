@@ -96,7 +96,7 @@ class ColumnChecks:
         if names:
             message = (
                 f"the texts and bytes of the key ({', '.join(names)}) have more than "
-                f"{plan.key_bytes_max} bytes together, the table's `braid.key.max-bytes`"
+                f"{plan.key_bytes_max} bytes together, the limit that the table's `braid.key.max-bytes` sets"
             )
             is_long = key_is_long([columns[name] for name in names], plan.key_bytes_max)
             faults.add_all(rows_where(is_long), Fault(DeadLetterReason.TOO_LARGE, message))
@@ -109,7 +109,9 @@ class ColumnChecks:
             _refuse_nulls(columns[name], Fault(DeadLetterReason.MISSING_KEY, message), faults)
         for column in plan.columns:
             if column.name not in plan.written.key and not column.type.nullable:
-                message = f"column {column.name} is NOT NULL and missing or null"
+                message = (
+                    f"column {column.name} is NOT NULL, but {_source(column)} is missing or null"
+                )
                 _refuse_nulls(
                     columns[column.name], Fault(DeadLetterReason.NOT_NULL, message), faults
                 )
@@ -159,6 +161,17 @@ def _what(column: MappedColumn) -> str:
             return "every field of the expression"
         case _:
             return f"field {column.address}"
+
+
+def _source(column: MappedColumn) -> str:
+    """Return what a column's value is taken from, for the message that it is missing or null."""
+    match column.source:
+        case ColumnSource.HEADER:
+            return "its header"
+        case ColumnSource.EXPRESSION:
+            return "the result of its expression"
+        case _:
+            return "its field"
 
 
 def _refuse_nulls(array: pa.Array, fault: Fault, faults: Faults) -> None:

@@ -208,7 +208,7 @@ class RecordKinds:
         if not pc.any(is_long).as_py():
             return values
         for row in rows_where(is_long):
-            message = f"the value has {lengths[row]} bytes, max_message_bytes is {limit}"
+            message = f"the value has {lengths[row]} bytes, `max_message_bytes` allows {limit}"
             faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
         return _null_where(is_long, values)
 

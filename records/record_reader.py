@@ -357,5 +357,5 @@ class RecordReader:
             if found:
                 shown = ", ".join(address[:_NAME_MAX] for address in found[:_NAMES_MAX])
                 more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
-                message = f"the stream does not declare: {shown}{more}"
+                message = f"the record has fields that the stream does not declare: {shown}{more}"
                 faults.add(row, Fault(DeadLetterReason.NEW_FIELD, message))

@@ -27,7 +27,7 @@ def at_most(count: int) -> BeforeValidator:
 
     def check(value: Any) -> Any:
         if isinstance(value, list | tuple | Mapping) and len(value) > count:
-            message = "at most {max_length} entries, found {actual_length}"
+            message = "expected at most {max_length} entries, found {actual_length}"
             context = {"max_length": count, "actual_length": len(value)}
             raise PydanticCustomError(TOO_LONG, message, context)
         return value

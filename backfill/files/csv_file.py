@@ -71,7 +71,7 @@ class CsvFile(TextPayloads):
                 null_text=options.null_text,
             )
         except ValueError as error:
-            why = f"the first line is no line of names: {_first_reason(error)}"
+            why = f"the first line is not a line of column names: {_first_reason(error)}"
             raise damaged(file.path, why) from error
         self._text = TextFile(file_io, file)
 
@@ -114,8 +114,11 @@ def _names(
             io.StringIO(line, newline=""), delimiter=options.delimiter, quotechar=options.quote
         )
     except (ValueError, csv.Error) as error:  # no line, not UTF-8, or a name that is too long
-        raise damaged(file.path, "the first line is no line of names") from error
+        raise damaged(file.path, "the first line is not a line of column names") from error
     unnamed = [name for name in names if not name.strip() or names.count(name) > 1]
     if unnamed:
-        raise damaged(file.path, f"the line of names has {unnamed[0]!r} empty or twice")
+        raise damaged(
+            file.path,
+            f"the first line has the column name {unnamed[0]!r}, which is empty or occurs twice",
+        )
     return tuple(names)

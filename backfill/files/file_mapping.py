@@ -154,7 +154,7 @@ def parse_fields(texts: Iterable[str]) -> dict[str, str]:
     for part in (part for text in texts for part in text.split(",")):
         column, equals, field = (piece.strip() for piece in part.partition("="))
         if not column or not equals or not field or column in found:
-            why = "the column is there twice" if column in found else "expected column=field"
+            why = "the column is given twice" if column in found else "expected column=field"
             problem = Problem(field="--columns", value=part, message=why, hint="write id=order_id")
             raise InvalidRequest(_MESSAGE, problems=[problem])
         found[column] = field
@@ -196,7 +196,7 @@ def _mapped(
 def _lack(condition: str, has_field: HasField | None) -> str | None:
     """Return what a file lacks that a condition is about; None if it has everything."""
     if reads_parts(condition):
-        return "it is about parts of a record in Kafka, which no file has"
+        return "it reads parts of a Kafka record, which no file has"
     if has_field is None:
         return None
     paths = dict.fromkeys(one.path for one in parse_condition(condition))

@@ -138,7 +138,9 @@ def _matching(file_io: FileIO, parent: str, name: str) -> Iterator[FileStatus]:
 def _below(file_io: FileIO, folder: str, depth: int) -> Iterator[FileStatus]:
     if depth > _DEPTH_MAX:
         raise _refused(
-            folder, f"folders are nested more than {_DEPTH_MAX} deep", "name one of them"
+            folder,
+            f"folders are nested more than {_DEPTH_MAX} levels deep",
+            "name one of the folders",
         )
     for entry in file_io.list(folder):
         if entry.name.startswith(_HIDDEN):
@@ -167,7 +169,7 @@ def _common_format(path: str, files: tuple[FileStatus, ...]) -> FileFormat:
         shown = ", ".join(file.name for file in files[:3])
         raise _refused(
             path,
-            f"the format of the files does not follow from their names: {shown}",
+            f"the names of the files do not tell one common format: {shown}",
             f"give it: --format {'|'.join(FileFormat)}",
         )
     return first

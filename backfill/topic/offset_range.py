@@ -92,7 +92,7 @@ def check_range(
             value=f"{partition}:{end[partition]}",
             message=f"the topic does not have the offsets from {next_offset} to {end[partition]} of "
             f"partition {partition}",
-            hint=f"it has, by partition: {has}",
+            hint=f"offsets that the topic has (partition: first to end): {has}",
         )
         for partition, next_offset in sorted(next_offsets.items())
         if next_offset < end.get(partition, 0)

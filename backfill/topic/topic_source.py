@@ -126,11 +126,13 @@ class TopicSource:
                     yield chunk
                 elif self._clock.now_ms() - heard_ms > _SILENCE_MS_MAX:
                     waiting = ", ".join(f"{part}: {position[part]}" for part in sorted(left))
-                    message = f"the topic {self._range.topic} does not answer at {waiting}"
+                    message = f"no records came from the topic {self._range.topic} at these positions (partition: offset): {waiting}"
                     raise StorageUnavailable(message)
                 left = {part for part in left if position[part] < self._range.end[part]}
         except (KafkaError, OSError) as error:
-            raise unavailable(self._cluster, "reading failed", error) from error
+            raise unavailable(
+                self._cluster, f"topic {self._range.topic} cannot be read", error
+            ) from error
 
     def described(self, records: Any, row: int) -> dict[str, Any]:
         """Return a record with its place (see `Source`)."""

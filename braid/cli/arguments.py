@@ -169,7 +169,9 @@ def bound(
     if tag is None and timestamp is None:
         return snapshot
     if snapshot is not None:
-        refuse(option, snapshot, f"not together with {option}-tag or {option}-timestamp")
+        refuse(
+            option, snapshot, f"cannot be given together with {option}-tag or {option}-timestamp"
+        )
     return read_at(snapshot=None, tag=tag, timestamp=timestamp)
 
 

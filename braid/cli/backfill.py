@@ -179,7 +179,7 @@ def _topic(arguments: BackfillArguments, topic: str, clock: Clock) -> Callable[[
     if find_spec("kafka") is None:
         refuse("--topic", topic, "kafka-python is not installed: pip install 'braid-lake[spark]'")
     if arguments.from_offsets is None or arguments.to_offsets is None:
-        refuse("--topic", topic, "expected --from-offsets and --to-offsets, too")
+        refuse("--topic", topic, "expected also --from-offsets and --to-offsets")
     # Here, not above: files need no client of Kafka.
     from braid.backfill.topic.opened_topic import open_topic
 

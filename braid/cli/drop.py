@@ -33,7 +33,9 @@ def drop(warehouse: str, identifier: str, *, yes: str | None, keep_data: bool) -
     file_io, clock = file_io_for(warehouse), SystemClock()
     if yes is None:
         if not sys.stdin.isatty():
-            refuse("--yes", yes, f"expected {identifier}: there is no terminal to confirm at")
+            refuse(
+                "--yes", yes, f"expected {identifier}, because there is no terminal for a prompt"
+            )
         effect = "removed from the registry; its files stay" if keep_data else "lost with all rows"
         yes = typer.prompt(f"{identifier} will be {effect}. Type its name to confirm")
     if yes != identifier:

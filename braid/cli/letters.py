@@ -37,10 +37,14 @@ def selection(reasons: Sequence[str], offsets: Sequence[str]) -> LetterSelection
         partition, _, rest = text.partition(":")
         start, _, end = rest.partition("-")
         if not all(part.isdecimal() for part in (partition, start, end)) or int(start) >= int(end):
-            expected = "expected PARTITION:START-END, such as 0:1200-1300, without the offset END"
+            expected = "expected PARTITION:START-END, such as 0:1200-1300; the offset END is not in the range"
             refuse("--offsets", text, expected)
         if str(int(partition)) in spans:
-            refuse("--offsets", text, f"there is another range of partition {int(partition)}")
+            refuse(
+                "--offsets",
+                text,
+                f"expected one range for each partition, found a second one of partition {int(partition)}",
+            )
         try:
             spans[str(int(partition))] = OffsetSpan(start=int(start), end=int(end))
         except ValidationError:

@@ -65,7 +65,7 @@ def backfill(
     ] = None,
     to_offsets: Annotated[
         str | None,
-        typer.Option(help="Offsets after the last ones, likewise.", metavar="OFFSETS"),
+        typer.Option(help="Offsets after the last ones: partition:offset,…", metavar="OFFSETS"),
     ] = None,
     clusters: Clusters = None,
     kafka: Annotated[
@@ -80,7 +80,8 @@ def backfill(
     file_format: Annotated[
         str | None,
         typer.Option(
-            "--format", help="parquet, csv, json or avro; by default that of the files' endings."
+            "--format",
+            help="parquet, csv, json or avro; by default from the suffixes of the files.",
         ),
     ] = None,
     columns: Annotated[
@@ -103,7 +104,12 @@ def backfill(
         int, typer.Option(min=0, help="Stop when more records than this are refused.")
     ] = 1_000,
     share: Annotated[
-        float, typer.Option(min=0.01, max=1.0, help="Part of the time in which it works.")
+        float,
+        typer.Option(
+            min=0.01,
+            max=1.0,
+            help="Share of the time in which the backfill works; it rests otherwise.",
+        ),
     ] = 1.0,
     rows_per_second: Annotated[
         float | None, typer.Option(min=1, help="Largest number of rows a second.")
@@ -115,7 +121,7 @@ def backfill(
         ),
     ] = None,
     rows_per_commit: Annotated[
-        int, typer.Option(min=1, help="Rows after which a commit is made, at the latest.")
+        int, typer.Option(min=1, help="Largest number of rows in one commit.")
     ] = 1_000_000,
     bulk: Annotated[
         bool,

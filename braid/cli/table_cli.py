@@ -303,7 +303,11 @@ def changes(
     begin = bound("--after", snapshot=after, tag=after_tag, timestamp=after_timestamp)
     end = bound("--until", snapshot=until, tag=until_tag, timestamp=until_timestamp)
     if begin is not None and consumer is not None:
-        refuse("--consumer", consumer, "not together with --after, --after-tag, --after-timestamp")
+        refuse(
+            "--consumer",
+            consumer,
+            "cannot be given together with --after, --after-tag or --after-timestamp",
+        )
     _run(
         warehouse,
         table,

@@ -37,7 +37,7 @@ def test_a_table_ordered_by_writing_is_refused_once_the_stream_has_read(
     with pytest.raises(InvalidRequest) as caught:
         bed.backfill().run()
 
-    assert "ordered by when they are written (sequence number)" in caught.value.problems[0].message
+    assert "this table orders rows by the time of writing" in caught.value.problems[0].message
     newest = bed.table.latest_snapshot()
     assert newest is not None
     assert newest.total_record_count == 1
@@ -115,7 +115,7 @@ def test_sums_are_backfilled_until_the_stream_has_read(tmp_path: Path) -> None:
     bed.write_json("d.jsonl", ROWS)
     with pytest.raises(InvalidRequest) as caught:
         bed.backfill("another").run()
-    assert "n would count those twice" in caught.value.problems[0].message
+    assert "n would count records twice" in caught.value.problems[0].message
 
 
 def test_the_same_files_count_once_under_every_name(tmp_path: Path) -> None:
@@ -215,4 +215,4 @@ def test_captured_changes_are_not_filled_from_rows() -> None:
         check_admission(table, stream, now, own_topic=False)
 
     (problem,) = caught.value.problems
-    assert problem.message.startswith("captured changes are not backfilled")
+    assert problem.message.startswith("a stream of captured changes cannot be backfilled")

@@ -18,7 +18,7 @@ from tests.unit.backfill.bed import TABLE, BackfillBed
     [
         ([], "expected either --from or --topic"),
         (["--from=x.csv", "--topic=t"], "expected either --from or --topic"),
-        (["--topic=t"], "expected --from-offsets and --to-offsets, too"),
+        (["--topic=t"], "expected also --from-offsets and --to-offsets"),
         (["--topic=t", "--from-offsets=0", "--to-offsets=0:1"], "partition:offset"),
         (["--from=x.csv", "--name=a/b"], "expected letters, digits"),
         (["--from=x.csv", "--format=orc"], "expected one of parquet, csv, json, avro"),

@@ -64,9 +64,9 @@ def test_a_range_ends_with_a_tag_and_delta_shows_what_was_written(warehouse: Pat
     [
         (("--after", "9"), "expected the id of a snapshot from 0 to 2"),
         (("--consumer", "nobody"), "the table has no such consumer"),
-        (("--consumer", "billing", "--after", "1"), "not together with --after"),
-        (("--consumer", "billing", "--after-tag", "x"), "not together with --after"),
-        (("--after", "1", "--after-tag", "x"), "not together with --after-tag"),
+        (("--consumer", "billing", "--after", "1"), "cannot be given together with --after"),
+        (("--consumer", "billing", "--after-tag", "x"), "cannot be given together with --after"),
+        (("--after", "1", "--after-tag", "x"), "cannot be given together with --after-tag"),
     ],
 )
 def test_a_wrong_range_is_refused_in_one_line(

@@ -98,7 +98,7 @@ def test_child_that_ends_before_it_is_ready_shows_its_last_lines(supervisor: Sup
     child = supervisor.start("broken", [sys.executable, "-c", "raise SystemExit('no such table')"])
 
     with pytest.raises(
-        ProcessFailed, match=r"broken ended with 1 before[^\0]*no such table"
+        ProcessFailed, match=r"broken ended with exit status 1 before[^\0]*no such table"
     ) as caught:
         child.wait_ready(lambda: False, timeout_s=PATIENCE_S)
 

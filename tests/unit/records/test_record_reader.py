@@ -106,7 +106,7 @@ def test_a_message_that_is_too_long_is_not_read() -> None:
     assert reasons(found) == {}
     assert reasons(beyond) == {1: "too_large", 2: "tombstone"}
     assert beyond.faults[1].message == (
-        f"the value has {len(json.dumps(long))} bytes, max_message_bytes is 200"
+        f"the value has {len(json.dumps(long))} bytes, `max_message_bytes` allows 200"
     )
     assert beyond.with_undeclared == []
 
@@ -170,7 +170,7 @@ def test_a_column_that_must_not_be_null_refuses_a_record_without_it() -> None:
     found = read(spec, given_plan(spec), [{"id": 1, "a": 1}, {"id": 1}, {"id": 1, "a": None}])
 
     assert reasons(found) == {1: "not_null", 2: "not_null"}
-    assert found.faults[1].message == "column a is NOT NULL and missing or null"
+    assert found.faults[1].message == "column a is NOT NULL, but its field is missing or null"
 
 
 def test_a_text_too_long_to_name_a_directory_refuses_the_record() -> None:
@@ -238,8 +238,8 @@ def test_a_key_that_is_too_long_is_refused() -> None:
 
     assert reasons(found) == {1: "too_large"}
     assert found.faults[1].message == (
-        "the texts and bytes of the key (id) have more than 4 bytes together, the table's "
-        "`braid.key.max-bytes`"
+        "the texts and bytes of the key (id) have more than 4 bytes together, the limit that the table's "
+        "`braid.key.max-bytes` sets"
     )
 
 
@@ -354,7 +354,9 @@ def test_a_rejected_record_names_its_fields() -> None:
     found = read(spec, given_plan(spec, on_new_field="reject"), [value])
 
     message = found.faults[0].message
-    assert message.startswith("the stream does not declare: b, " + "c" * 100 + ", n0, ")
+    assert message.startswith(
+        "the record has fields that the stream does not declare: b, " + "c" * 100 + ", n0, "
+    )
     assert message.endswith("n7 and 1 more")
 
 
@@ -368,7 +370,7 @@ def test_a_rejected_record_names_the_fields_of_its_schema() -> None:
     found = read(spec, plan, [named, b"\x02", None])
 
     assert reasons(found) == {0: "new_field", 1: "malformed", 2: "tombstone"}
-    assert found.faults[0].message == "the stream does not declare: b"
+    assert found.faults[0].message == "the record has fields that the stream does not declare: b"
 
 
 def test_of_a_delete_only_key_and_order_are_read() -> None:

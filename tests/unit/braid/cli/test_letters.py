@@ -25,7 +25,7 @@ def test_another_text_ends_the_command(text: str, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("texts", "why"),
     [
-        (["0:1-2", "1:1-2", "00:7-9"], "another range of partition 0"),
+        (["0:1-2", "1:1-2", "00:7-9"], "a second one of partition 0"),
         ([f"0:1-{10**30}"], "expected offsets up to"),
     ],
 )

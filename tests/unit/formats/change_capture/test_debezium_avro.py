@@ -157,7 +157,9 @@ def test_fields_that_only_the_row_has_are_new_fields() -> None:
 
     found = read(declared, [event("c", {"id": 1})], columns=columns, on_new_field="reject")
 
-    assert faults_of(found) == {0: "new_field: the stream does not declare: body, tags, at"}
+    assert faults_of(found) == {
+        0: "new_field: the record has fields that the stream does not declare: body, tags, at"
+    }
 
 
 def test_messages_may_name_their_schemas_by_id() -> None:

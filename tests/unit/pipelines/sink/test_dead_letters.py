@@ -61,7 +61,10 @@ def test_a_record_may_have_no_headers() -> None:
 
 @pytest.mark.parametrize("name", ["\ud800", "x\udfff"])
 def test_halves_of_surrogate_pairs_are_written_as_escapes(name: str) -> None:
-    fault = Fault(DeadLetterReason.NEW_FIELD, f"the stream does not declare: {name}")
+    fault = Fault(
+        DeadLetterReason.NEW_FIELD,
+        f"the record has fields that the stream does not declare: {name}",
+    )
 
     (letter,) = dead_letters(given_records([b"{}"]), [fault], origin=ORIGIN)
 

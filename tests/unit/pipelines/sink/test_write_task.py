@@ -179,7 +179,7 @@ def test_letters_name_what_was_found_and_what_was_expected() -> None:
 
     too_large, wrong, malformed = report.examples
     assert too_large.endswith(
-        f"the value has 5000000 bytes, max_message_bytes is {given_plan(SPEC).spec.max_message_bytes}"
+        f"the value has 5000000 bytes, `max_message_bytes` allows {given_plan(SPEC).spec.max_message_bytes}"
     )
     assert wrong.endswith('field version: found "5", expected INT for column version')
     assert "offset 2: malformed: not JSON: " in malformed
