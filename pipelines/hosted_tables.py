@@ -110,7 +110,7 @@ class HostedTables:
         if self._thread is not None:
             self._thread.join(_GRACE_SECONDS)
             if self._thread.is_alive():
-                _LOG.error("maintenance does not stop")
+                _LOG.error("maintenance did not stop within %d seconds", _GRACE_SECONDS)
                 return
         self._service.close(grace_s=_GRACE_SECONDS)
         held, self._held = self._held, {}

@@ -183,8 +183,8 @@ class Runner:
             if other.runner == name and silent_ms < self._settings.lease_ttl_ms:
                 _LOG.warning(
                     "another runner of this name reported %d ms ago name=%s its_start=%s "
-                    "our_start=%s: unless it has just ended, give each runner a name of its own, "
-                    "or each overwrites the report of the other",
+                    "our_start=%s: unless the other has just ended, give each runner a name of its own, "
+                    "because runners of one name overwrite each other's reports",
                     silent_ms,
                     name,
                     _moment(other.started_ms),
@@ -224,7 +224,9 @@ class Runner:
             self._maintenance.ask_to_stop()
         for key, hosted in self._hosted.items():
             if not hosted.join(_QUERY_STOP_SECONDS_MAX):
-                _LOG.error("query does not stop stream=%s", key)
+                _LOG.error(
+                    "query did not stop within %d seconds stream=%s", _QUERY_STOP_SECONDS_MAX, key
+                )
         if self._maintenance is not None:
             self._maintenance.close()
         self._letters.close()
@@ -288,4 +290,4 @@ class _HostedStream:
         try:
             self.supervisor.close()
         except Exception as error:  # noqa: BLE001 - Spark may be gone already: so is the query
-            _LOG.warning("query not stopped stream=%s error=%s", self._thread.name, error)
+            _LOG.warning("query could not be stopped stream=%s error=%s", self._thread.name, error)

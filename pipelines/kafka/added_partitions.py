@@ -133,9 +133,9 @@ def _refuse_unkeyed(plan: StreamPlan, topic: Topic) -> NoReturn:
         "is newer if they are in different partitions",
         hint='read the primary key from the Kafka key (`"source": "key"` of its columns); or declare '
         "`partitioned_by_key: true` if producers keep all records of a row in one partition; or "
-        "ordering columns; or `unordered: allowed` for the table",
+        "declare ordering columns; or declare `unordered: allowed` for the table",
     )
-    message = f"stream {plan.key} cannot be ordered"
+    message = f"the records of stream {plan.key} cannot be ordered"
     raise InvalidRequest(message, problems=[problem])
 
 

@@ -84,7 +84,7 @@ def polled_to_end(consumer: Any, end: Mapping[int, int]) -> Iterator[list[Consum
         # Records of aborted transactions are no result, but positions advance over them.
         still = 0 if waiting != before else still + 1
         if still == _STILL_POLLS_MAX:
-            message = f"nothing came for {still * _POLL_MS // 1_000} s"
+            message = f"no records came for {still * _POLL_MS // 1_000} s"
             raise OSError(message)
         yield polled
 
@@ -111,5 +111,7 @@ def _expired(
             f"topic {one.topic}, partition {one.partition}: the records of offsets {offset} to {gone_to - 1} "
             f"are gone; the topic has offsets from {earliest[one]} up to {latest[one]}"
         )
-    hint = "hint: they were deleted before they were read, mostly by the topic's retention"
+    hint = (
+        "hint: the records were deleted before they were read, most likely by the topic's retention"
+    )
     return RecordsExpired("\n".join([*lines, hint]))

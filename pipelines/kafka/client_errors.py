@@ -41,5 +41,5 @@ def unavailable(cluster: KafkaCluster, what: str, error: Exception) -> StorageUn
     message = f"{what}: {error!r}"
     if isinstance(error, AuthorizationError):
         name = cluster.security.name
-        message += f"\nhint: the login ({name}) lacks the right: add it on the cluster"
+        message += f"\nhint: the login ({name}) lacks the right for this: grant it on the cluster"
     return StorageUnavailable(message)

@@ -56,7 +56,7 @@ class GroupOffsets:
             what = f"offsets cannot be committed to the consumer group {self._group}"
             if issubclass(error, _OF_MEMBERS):
                 message = (
-                    f"{what}: it has active members, whose own offsets these would replace\n"
+                    f"{what}: the group has active members, whose own offsets would be overwritten\n"
                     "hint: choose a group that no consumer uses"
                 )
                 raise StorageUnavailable(message)

@@ -170,8 +170,8 @@ def start_offsets(
                 message=message,
                 hint="the topic's retention was shorter than the stream's pause; to continue "
                 "without the lost records, stop the stream, and set its position to an offset "
-                "that the topic has: PUT .../streams/<name>/offsets; `on_offsets_expired: skip` "
-                "does so by itself from then on",
+                "that the topic has: PUT .../streams/<name>/offsets; with `on_offsets_expired: skip` "
+                "the stream does so by itself from then on",
             )
             for partition, message in sorted(lost.items())
         ]

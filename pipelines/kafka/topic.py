@@ -93,7 +93,7 @@ class TopicReader(AdminConnection):
         try:
             return described_topic(topic, found)
         except KafkaError as error:
-            what = f"topic {topic} is not described"
+            what = f"topic {topic} cannot be described"
             raise unavailable(self.cluster, what, error) from error
 
     def require(self, topic: str) -> Topic:

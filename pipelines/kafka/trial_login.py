@@ -105,7 +105,7 @@ def _log_in(dialog: "_Dialog", name: str, options: dict[str, Any]) -> None:
         try:
             mechanism.receive(answer.auth_bytes)
         except (ValueError, KeyError) as error:
-            message = "the broker does not know the password either: its answer cannot be verified"
+            message = "the broker's answer does not prove that the broker knows the password"
             raise LoginRefusedError(message) from error
 
 

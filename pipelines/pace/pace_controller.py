@@ -125,7 +125,7 @@ class PaceController:
             runs = self._table.runs_per_bucket()
         except (LakeError, OSError) as error:
             # The batch is committed: an error in measuring the pace must not fail it.
-            _LOG.warning("runs cannot be counted stream=%s error=%s", self._key, error)
+            _LOG.warning("sorted runs cannot be counted stream=%s error=%s", self._key, error)
             return None
         return max(runs.get(bucket, 0) for bucket in buckets)
 
@@ -176,7 +176,7 @@ class PaceController:
             records_max: The bound, from `due_bound`.
         """
         _LOG.info(
-            "micro-batches have another bound stream=%s records=%d>%d",
+            "the bound of micro-batches changes stream=%s records=%d>%d",
             self._key,
             self._records_max,
             records_max,

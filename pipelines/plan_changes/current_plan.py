@@ -162,7 +162,10 @@ class CurrentPlan:
 
     def _version_of(self, plan: StreamPlan) -> PlanVersion:
         _LOG.info(
-            "writes by stream=%s version=%d schema=%d", plan.key, plan.version, plan.schema_id
+            "definition in use stream=%s version=%d schema=%d",
+            plan.key,
+            plan.version,
+            plan.schema_id,
         )
         return PlanVersion(
             schema_id=plan.schema_id, stream_version=plan.version, since_ms=self._clock.now_ms()

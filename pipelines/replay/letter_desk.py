@@ -131,7 +131,7 @@ class LetterDesk:
                 work()
             except Exception as error:  # noqa: BLE001 - whatever it is, the queries of the runner go on
                 if cause != type(error).__name__:
-                    _LOG.warning("%s fail error=%s", name, error)
+                    _LOG.warning("%s failed error=%s", name, error)
                 cause = type(error).__name__
             else:
                 cause = None
@@ -193,7 +193,9 @@ class LetterDesk:
         except ReplayWithdrawn:
             return
         except (LakeError, RegistryError, OSError) as error:
-            _LOG.warning("replay fails, tried again stream=%s error=%s", key, _one_line(error))
+            _LOG.warning(
+                "replay failed and will be tried again stream=%s error=%s", key, _one_line(error)
+            )
             self._retry_ms[replay.id] = self._clock.now_ms() + RETRY_MS
             return
         _LOG.info("replay ends stream=%s id=%s result=%s", key, replay.id, result)
@@ -218,10 +220,15 @@ class LetterDesk:
         except _FINAL as error:
             return self._failed(self._hide(_one_line(error)))
         except CorruptData as error:
-            _LOG.error("replay ends stream=%s id=%s error=%s", name, replay.id, _one_line(error))
+            _LOG.error(
+                "replay ended with an error stream=%s id=%s error=%s",
+                name,
+                replay.id,
+                _one_line(error),
+            )
             return self._failed(f"stored data cannot be read; {_UNDISCLOSED}")
         except _DEFECTS as error:
-            _LOG.exception("replay ends by a defect stream=%s id=%s", name, replay.id)
+            _LOG.exception("replay ended with an unexpected error stream=%s id=%s", name, replay.id)
             return self._failed(f"the runner failed ({type(error).__name__}); {_UNDISCLOSED}")
 
     def _failed(self, error: str) -> ReplayResult:

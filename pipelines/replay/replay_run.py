@@ -248,7 +248,7 @@ class ReplayRun:
             except (CommitConflict, StreamFenced) as error:
                 if attempt == _ATTEMPTS_MAX - 1:
                     raise
-                _LOG.info("replay again stream=%s cause=%s", target.plan.key, error)
+                _LOG.info("replay is attempted again stream=%s cause=%s", target.plan.key, error)
                 continue
             self._note(written)
             self._on_commit(self._counts.accepted + self._counts.folded + self._counts.ignored)

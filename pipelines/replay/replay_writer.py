@@ -199,7 +199,7 @@ class _Reading:
         return {
             row: Fault(
                 DeadLetterReason.NEW_FIELD,
-                "the table has to be changed first, for "
+                "the running stream has to change the table first, for "
                 + ", ".join([*(".".join(path) for path in delta.new), *delta.wider])[:200],
             )
             for row, delta in self._reader.wanted_changes(found, fields).items()

@@ -151,7 +151,7 @@ class BatchCommitter:
         message = (
             f"stream {self._key}: {refused} of {report.account.records} records of a "
             f"micro-batch are dead letters ({reasons}), {allowed.why}; "
-            f"nothing of it was committed; for example {'; '.join(report.examples)}\n"
+            f"nothing of the micro-batch was committed; for example {'; '.join(report.examples)}\n"
             f"hint: {allowed.hint}"
         )
         raise LimitExceeded(message)

@@ -60,7 +60,7 @@ def allowed_letters(
     if declared.count is not None:
         waiting = position.open_letters
         why = (
-            f"the stream has {waiting} that were not replayed, and `dead_letter_budget.count` "
+            f"the stream has {waiting} dead letters that were not replayed, and `dead_letter_budget.count` "
             f"allows {declared.count}"
         )
         bounds.append((max(0, declared.count - waiting), why))
@@ -68,7 +68,7 @@ def allowed_letters(
         total = max(letters.recent.records + records, RATE_RECORDS_MIN)
         allowed = int(declared.rate * total)
         why = (
-            f"its newest records before have {letters.recent.dead_lettered}, and "
+            f"the newest records before the micro-batch have {letters.recent.dead_lettered} dead letters, and "
             f"`dead_letter_budget.rate` allows {allowed} of {total}"
         )
         bounds.append((max(0, allowed - letters.recent.dead_lettered), why))
@@ -76,6 +76,6 @@ def allowed_letters(
     number, why = min(bounds)
     hint += (
         "; once they agree, start the stream: it reads the micro-batch again. To go on with more "
-        "dead letters, raise `dead_letter_budget`, or replay those that there are"
+        "dead letters, raise `dead_letter_budget`, or replay existing dead letters"
     )
     return AllowedLetters(number=number, why=why, hint=hint)

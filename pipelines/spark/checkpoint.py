@@ -49,7 +49,7 @@ def _read(path: Path, header_lines: int, topic: str) -> dict[int, int]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError as error:
-        message = f"checkpoint {path}: missing, expected offsets of topic {topic}"
+        message = f"checkpoint {path}: the file is missing, expected offsets of topic {topic}"
         raise CorruptData(message) from error
     found = lines[header_lines:]
     try:

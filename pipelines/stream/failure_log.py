@@ -34,4 +34,4 @@ class FailureLog:
         """Log that the action works again, if it has failed before."""
         if self._cause is not None:
             self._cause = None
-            self._log.info("over: %s", self._what)
+            self._log.info("resolved: %s", self._what)

@@ -35,8 +35,8 @@ _KINDS: Final = (
     ),
     (
         re.compile(r"\bPython worker exited unexpectedly\b"),
-        "a Python worker of Spark ended within a micro-batch: it was killed, as the system does when "
-        "memory runs out, it got no more memory, or it has crashed",
+        "a Python worker of Spark ended within a micro-batch: the system killed it because "
+        "memory ran out, or it could not get more memory, or it crashed",
         _OF_SYSTEM,
     ),
 )

@@ -124,7 +124,7 @@ def claim_stream(
     )
     assert set(assigned.partitions) <= set(topic.partitions), "a topic never loses partitions"
     if assigned.growth is not None:
-        _LOG.info("partitions wait stream=%s %s", plan.key, assigned)
+        _LOG.info("added partitions are not read yet stream=%s %s", plan.key, assigned)
     position = committer.claim_stream(
         plan.stream,
         topic=topic.name,
@@ -180,7 +180,7 @@ def _continued(
         topic_id=topic.topic_id,
         former_epoch=terms.former_epoch,
     ):
-        _LOG.info("starts anew stream=%s former=%s", plan.key, position)
+        _LOG.info("starts without the former position stream=%s former=%s", plan.key, position)
         return None
     check_topic(position, topic)
     return position

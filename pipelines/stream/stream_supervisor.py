@@ -184,7 +184,7 @@ class StreamSupervisor:
 
     def _keep_running(self, registered: RegisteredStream) -> None:
         if self._query is not None and self._takes_restart(registered):
-            _LOG.info("restart wanted stream=%s", self._key)
+            _LOG.info("restart requested stream=%s", self._key)
             self._stop_query()
             self._forget_failure()
         if self._failed is not None and self._failed.differs(registered):
@@ -343,7 +343,7 @@ class StreamSupervisor:
             wait_ms = self._restarts.wait_ms(self._attempts)
             self._retry_ms = self._clock.now_ms() + wait_ms
             state = StreamState.RETRYING
-            trace = f"{failure.text}\nattempt {self._attempts} in {wait_ms} ms"
+            trace = f"{failure.text}\nthe runner makes attempt {self._attempts} in {wait_ms} ms"
             # The trace of an unexpected error shows its origin; logging it once is enough.
             is_new = not failure.is_expected and self._attempts == 1
             _LOG.warning(

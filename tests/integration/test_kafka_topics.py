@@ -58,11 +58,11 @@ def test_a_topic_that_the_login_may_not_see_is_not_called_missing(
     with TopicReader(cluster) as topics:
         assert topics.describe("nowhere") is None
         with pytest.raises(
-            StorageUnavailable, match=r"(?s)hidden is not described.*lacks the right"
+            StorageUnavailable, match=r"(?s)hidden cannot be described.*lacks the right for this"
         ):
             topics.require("hidden")
     assert LetterTopic(cluster, "nowhere").bounds() == ({}, {})
-    with pytest.raises(StorageUnavailable, match="hidden is not described"):
+    with pytest.raises(StorageUnavailable, match="hidden cannot be described"):
         LetterTopic(cluster, "hidden").bounds()
 
 

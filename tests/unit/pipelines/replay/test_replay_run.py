@@ -296,7 +296,7 @@ def test_new_fields_of_an_evolving_stream_are_left_to_the_stream() -> None:
     result = bed.replay(given_plan(SPEC, on_new_field="evolve"))
 
     assert result.failed_again == {"new_field": 1}
-    assert "the table has to be changed first, for pad" in result.examples[0]
+    assert "the running stream has to change the table first, for pad" in result.examples[0]
 
 
 class _LateLetter:

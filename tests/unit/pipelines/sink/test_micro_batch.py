@@ -47,5 +47,5 @@ def test_a_partition_without_new_records_does_not_count(checkpoint: Path) -> Non
 
 
 def test_a_micro_batch_without_offsets_is_an_error(checkpoint: Path) -> None:
-    with pytest.raises(CorruptData, match="offsets/2: missing"):
+    with pytest.raises(CorruptData, match="offsets/2: the file is missing"):
         read(checkpoint, 2)

@@ -54,5 +54,5 @@ def test_anything_else_is_an_error_and_no_guess(checkpoint: Path, text: str, fou
 
 
 def test_a_missing_file_is_named(checkpoint: Path) -> None:
-    with pytest.raises(CorruptData, match=r"offsets/7: missing"):
+    with pytest.raises(CorruptData, match=r"offsets/7: the file is missing"):
         batch_end(checkpoint, 7, topic="t")

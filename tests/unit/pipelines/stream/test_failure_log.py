@@ -20,5 +20,5 @@ def test_a_lasting_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> N
     assert caplog.messages == [
         "registry not read error=OSError: attempt 0; more",
         "registry not read error=TimeoutError: late",
-        "over: registry not read",
+        "resolved: registry not read",
     ]

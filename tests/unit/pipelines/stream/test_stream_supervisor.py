@@ -534,7 +534,7 @@ def test_a_failed_query_waits_and_starts_again(bench: Bench) -> None:
     bench.starter.started[0].fail(OffsetMismatch("a gap", stream="s"))
 
     assert bench.step() is StreamState.RETRYING
-    assert "a gap\nattempt 1 in 1000 ms" in bench.trace
+    assert "a gap\nthe runner makes attempt 1 in 1000 ms" in bench.trace
     assert bench.step(after_ms=999) is StreamState.RETRYING
     assert bench.step(after_ms=1) is StreamState.RUNNING
     assert bench.trace == ""
@@ -641,7 +641,7 @@ def test_a_missing_topic_is_waited_for(bench: Bench) -> None:
     bench.starter.error = TopicMissing("no such topic")
     bench.step()
     assert bench.state is StreamState.RETRYING
-    assert "no such topic\nattempt 1 in" in bench.trace
+    assert "no such topic\nthe runner makes attempt 1 in" in bench.trace
     bench.starter.error = None
 
     assert bench.step(after_ms=60_000) is StreamState.RUNNING
