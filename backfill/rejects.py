@@ -1,4 +1,4 @@
-"""File of refused records on the local disk: one JSON object a line, with the record, its place and the reason.
+"""File of refused records on the local disk: each line is a JSON object with the record, its place and the reason.
 
 Lines are written and synced before the commit whose account counts them, so no refused record is lost. If a
 process ends after the lines are written and before the commit, the next process writes them again. Repeated lines

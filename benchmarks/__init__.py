@@ -13,7 +13,7 @@
 | `merging/` | program: reads of tables whose files have to be merged, beside the Java reference |
 | `ingest/` | program: ingest from Kafka to the table, with all processes |
 | `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust; wide rows, beside Spark |
-| `peer` | one process beside the Java reference: the same rows written, then read |
+| `peer` | one process, compared with the Java reference: the same rows are written, then read |
 | `worker_processes` | the processes of Braid's side of a comparison |
 | `order_messages`, `bulk_rows`, `figure`, `machine`, `resident_memory`, `table_costs` | messages, rows, figures, the machine, memory, costs of a table |
 """

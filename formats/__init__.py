@@ -4,7 +4,7 @@
 |---|---|
 | `message_reader`, `readers`, `fault` | the interface of readers; the choice of a reader by the format, except for captured changes; the fault of a record |
 | `json/` | JSON: messages and Kafka keys to columns |
-| `keys/` | Kafka keys to columns, in JSON and behind the ids of schemas |
+| `keys/` | the choice of the reader of Kafka keys; keys that begin with the id of a schema |
 | `avro/`, `protobuf/`, `native/` | Avro; Protobuf; the values that formats with a schema have in common |
 | `change_capture/` | captured changes of databases: their events to rows |
 | `exact_rows` | single messages of a batch, read one by one |

@@ -1,10 +1,10 @@
-"""Compaction job on a Spark cluster: each bucket is compacted and committed by a task of its own.
+"""Compaction job on a Spark cluster: each bucket is compacted and committed by a separate task.
 
     driver: MaintenanceService ──► a job of one task per bucket ──► executors: compact, commit
                   ▲───────────────────── outcome ◄──────────────────────────────┘
 
-Each bucket is a Spark job of its own, so a large bucket does not delay the others. Spark may run a task twice, because a
-machine was lost or is slow. This does no harm: only one of two compactions of a bucket commits. The service compacts the
+Each bucket is a separate Spark job, so a large bucket does not delay the others. Spark may run a task twice, because a
+machine was lost or is slow. This does no harm: only one of two compactions of a bucket commits. The job compacts the
 buckets that are due, once or every SECONDS, and expires snapshots and tags unless `--no-expire` is given. With `--full`
 every bucket is compacted fully, once, and nothing expires.
 

@@ -1,4 +1,4 @@
-"""Exact decoder: one Avro message as native values, or why its bytes are no message of the schema.
+"""Exact decoder: returns one Avro message as native values, or the reason why its bytes are no message of the schema.
 
 A message that is nested too deeply is treated as invalid, and so is a message with too many values of zero bytes.
 

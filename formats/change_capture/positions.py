@@ -5,12 +5,12 @@ same position, and after all changes at lower positions. Two changes with equal 
 
 | database | parts, most significant first |
 |---|---|
-| PostgreSQL | log position of the last commit before the change's own, or of the change itself behind a snapshot; phase; log position of the change |
+| PostgreSQL | log position of the last commit before the commit of the change, or of the change itself if the message has none; phase; log position of the change |
 | MySQL, MariaDB | number of the log file, position of the event in it, phase, row of the event |
 | SQL Server | `commit_lsn`, phase, `change_lsn` (none in a snapshot), `event_serial_no` |
 | MongoDB | second of the cluster's time, ordinal in it, phase |
 | Oracle | `commit_scn` (`scn` where it is missing), phase, `scn` |
-| Maxwell | number of the log file, position in it, phase, row of the transaction; its last row is behind the others |
+| Maxwell | number of the log file, position in it, phase, number of the row in the transaction; the last row comes after all others |
 
 The parts are given as texts, in the form that the message has. A change has no position if a part is missing or malformed.
 Only the following parts may be missing, null or the text `NULL`, because connectors do not always send them:

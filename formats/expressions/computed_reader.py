@@ -3,9 +3,9 @@
 So computed columns and defaults are the same for messages of every format. Expressions see the values of the message, not the
 defaults: a default fills only its own column.
 
-A record for which an expression fails gets a fault; the other records of the batch are still read. A batch is split by the
-sizes of its messages, and each part is evaluated by itself. A part that needs too much memory is halved, down to single
-records. A message whose results could need too much memory by themselves gets a fault.
+A record for which an expression fails gets a fault; the other records of the batch are still read. A batch is split by
+the sizes of its messages, and each part is evaluated separately. A part that needs too much memory is halved, down to
+single records. A message whose results alone could need too much memory gets a fault.
 """
 
 from collections.abc import Callable, Iterator, Sequence

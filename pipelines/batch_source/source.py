@@ -1,6 +1,6 @@
 """Data source `braid` of Spark: `spark.read.format("braid")`.
 
-Spark calls these methods in Python processes of its own, not in that of the driver:
+Spark calls these methods in other Python processes than the driver's:
 
     .load()    BraidSource.schema      the columns
     planning   BraidSource.reader      the splits; the snapshot is fixed here

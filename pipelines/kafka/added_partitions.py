@@ -1,8 +1,8 @@
 """Added partitions: which partitions of its topic a stream reads now, and which ones it reads later. Pure.
 
-When a topic gets more partitions, keys move to other partitions, and the offsets of the new partitions begin with 0.
-A stream that is ordered by arrival alone and declares `on_partitions_added: continue` therefore reads the topic in steps.
-Each step is a query of its own:
+When a topic gets more partitions, keys move to other partitions, and the offsets of the new partitions begin with 0. A
+stream that is ordered by arrival alone and declares `on_partitions_added: continue` therefore reads the topic in steps.
+Each step is a separate query:
 
     growth noticed ── partitions_settle ──► ends of the known partitions are taken
                                              └── all read up to there ──► next generation: all of them

@@ -1,7 +1,7 @@
 """The engine's changes for a request to change a table that is not registered. Pure.
 
 Such a table has no declaration. So changes of sequence groups, streams, the time to live of rows and aggregate
-functions are refused; they can be made as changes of options of the table format.
+functions are refused. Except for streams, these are options of the table format here.
 """
 
 from collections.abc import Sequence

@@ -9,9 +9,9 @@ in the columns of the others (decision 0008). So with more than one stream:
    null would win.
 3. No column beside the key is NOT NULL: the other streams' records would fail.
 4. Nothing orders or removes whole rows: neither `sequence.field` nor `deletes: remove_row`.
-5. Where deletes retract values, a function gives the same value whenever a retraction arrives, as an exact
-   sum does, or the risk is accepted as in 2. Only tables that were registered before `clear_columns` was refused in aggregation tables
-   (`delete_rules`) have such deletes; they still take new streams.
+5. If deletes retract values, a function gives the same value whenever a retraction arrives, as an exact sum
+   does, or the risk is accepted as in 2. Only tables that were registered before `clear_columns` was refused
+   in aggregation tables (`delete_rules`) have such deletes; they still take new streams.
 """
 
 from collections.abc import Iterator, Mapping

@@ -23,7 +23,7 @@ checked (decision 0008 has 1 to 6); if a rule names a module, that module checks
 12. Expressions, constants and defaults fit their columns: `computed_column_rules`.
 13. If a record lacks a column's field, the stream keeps the older value only in columns that the table declares as
     kept: `keep_rules`.
-14. Captured changes lose no value that a database leaves out, and say by themselves what is a delete:
+14. Captured changes lose no value that a database leaves out, and their messages say which changes are deletes:
     `change_capture_rules`.
 15. Only key columns are read from the Kafka key: `arrival_rules`.
 16. Names are allowed and differ; no stream reads a topic for dead letters of the table's streams; no two mirror their
@@ -155,7 +155,7 @@ def _check_settle(stream: StreamSpec) -> Iterator[FieldProblem]:
         yield problem_at(
             "partitions_settle",
             value=stream.partitions_settle,
-            message="this is no duration",
+            message="expected a duration",
             hint="for example `6 min`, `30 s`",
         )
 
@@ -179,7 +179,7 @@ def _check_row_kind(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProbl
         yield problem_at(
             "columns",
             value=column,
-            message=f"each row has its kind in `{column}`, and the column is not mapped",
+            message=f"the column `{column}` holds the kind of each row, but the column is not mapped",
             hint=f'add {{"column": "{column}"}}',
         )
 
@@ -232,7 +232,7 @@ def _check_needed(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
             yield problem_at(
                 "columns",
                 value=column,
-                message=f"`{column}` is NOT NULL or orders the rows, and is not mapped",
+                message=f"`{column}` is NOT NULL or orders the rows, but is not mapped",
                 hint=f'add {{"column": "{column}"}}',
             )
 

@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `documents`, `document_writer` | the documents of tables; their changes by compare-and-swap |
-| `versions` | a document whose versions are files of their own |
+| `versions` | a document whose versions are separate files |
 | `stored_documents` | the JSON of documents, which older and newer versions of the software share |
 | `revision`, `named_request` | preconditions of a change; requests that are applied once |
 | `pending_schemas` | changes of both a document and its table's schema |

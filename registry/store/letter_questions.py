@@ -1,4 +1,4 @@
-"""Questions of services for pages of dead letters, and the answers of runners; each is a document of its own.
+"""Questions of services for pages of dead letters, and the answers of runners; each is a separate document.
 
     service ── <id>.question.json ──► runner ── <id>.answer.json ──► service, which deletes both
 

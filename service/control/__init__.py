@@ -4,7 +4,7 @@
 |---|---|
 | `row_lookup`, `row_status` | rows by their keys; the status of a row by sequence group |
 | `read_at_parameters` | the query parameters that name a state of the table, or a bound of changes |
-| `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; readers with a position of their own |
+| `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; consumers of a table |
 | `stream_status`, `backfill_status`, `newest_commit` | the status of a stream and its backfills; its newest commit |
 | `stream_offsets` | the position of a stream, and the bounds of its topic |
 | `dead_letters` | numbers of a stream's dead letters, and pages of them that a runner reads |

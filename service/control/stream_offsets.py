@@ -1,4 +1,4 @@
-"""Offsets of a stream as the service returns them: its position in the table, and the bounds of its topic that a runner has reported. Pure."""
+"""Offsets of a stream as the service returns them: its position, and the bounds of its topic by a runner's report. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 
