@@ -26,7 +26,7 @@ _PROBES = (
 
 
 def batch_support(declaration: FunctionDeclaration, examples: Sequence[FunctionExample]) -> str:
-    """Return what is merged in whole batches; by option and type if these make a difference."""
+    """Return the text; it names options and types if these make a difference."""
     return " ".join(_variants(declaration, examples))
 
 
@@ -80,13 +80,17 @@ def _by_type(
 def _support(declaration: FunctionDeclaration, function: ColumnFunction, type_name: str) -> str:
     reduction = declaration.reduction(function, to_arrow_type(parse_type(type_name)))
     if reduction is None:
-        return "No: one record at a time."
+        return "No: records are merged one at a time."
     if reduction is NULLS_ONLY:
-        return "Keys without a value; others one record at a time."
+        return "For keys without a value; records of other keys are merged one at a time."
     if reduction is SINGLE_VALUES:
-        return "Keys with at most one value; others one record at a time."
+        return "For keys with at most one value; records of other keys are merged one at a time."
     takes_late = reduction.late_as_add or Step.LATE in reduction.handles
     slow = ["older values"] * (not takes_late)
     if declaration.retract_rule is not None and Step.RETRACT not in reduction.handles:
         slow.append("values taken back")
-    return f"Yes; keys with {' or '.join(slow)} one record at a time." if slow else "Yes."
+    return (
+        f"Yes; records of keys with {' or '.join(slow)} are merged one at a time."
+        if slow
+        else "Yes."
+    )

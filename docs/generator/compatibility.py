@@ -6,9 +6,9 @@ from braid.lake.merge.compatibility import Compatibility
 from docs.generator.markdown import table
 
 LEGEND = (
-    "Compared with Apache Paimon: *same*: the same rows. *stricter*: less is accepted, and what is "
-    "accepted gives the same rows. *other*: a defined result where Paimon fails or the result is "
-    "undefined."
+    "The verdict compares Braid with Apache Paimon. *same*: both return the same rows. *stricter*: Braid "
+    "accepts less, and what it accepts gives the same rows. *other*: Braid has a defined result where "
+    "Paimon fails or its result is undefined."
 )
 
 

@@ -26,13 +26,13 @@ def engine_page(declaration: EngineDeclaration, traps: Sequence[Trap]) -> str:
         declaration.summary,
         block(f"merge-engine = {name}"),
         section("Effects of records", table(("records", "when", "effect"), _effects(declaration))),
-        f"Kind of the merged record: {declaration.result_kind}. Records of kind -U and -D are not "
-        "visible.",
+        f"Kind of the merged record: {declaration.result_kind}. If the merged record has the kind -U or -D, "
+        "the key has no visible row.",
         f"**Streams.** {declaration.many_writers}",
         section("Options", table(("option", "value", "default", "meaning"), _options(declaration))),
         section(
             "Options that exclude each other",
-            table(("refused", "together with", "because"), _conflicts(declaration)),
+            table(("option", "is refused together with", "because"), _conflicts(declaration)),
         ),
         section("Example", *_examples(ENGINE_EXAMPLES[declaration.engine])),
         section("Traps", bullets([*declaration.anomalies, *_trap_lines(own)])),
@@ -48,7 +48,7 @@ def engine_index(declarations: Iterable[EngineDeclaration]) -> str:
     ]
     return page(
         "Merge engines",
-        "The merge engine of a table defines what several records of one key become. It is set when "
+        "The merge engine of a table defines how the records of one key are merged into a row. It is set when "
         "the table is created, by the option `merge-engine`; the default is `deduplicate`.",
         table(("engine", "effect", "streams"), rows),
         "For an introduction read the guide [Merging: which row wins](../../guides/which-row-wins.md). "
@@ -118,6 +118,6 @@ def _trap_lines(traps: Sequence[Trap]) -> Iterator[str]:
             yield f"{trap.says} Workaround: {trap.workaround} {link}"
     if any(trap.functions for trap in traps):
         yield (
-            "Aggregate functions have traps of their own: they are on each [function's page]"
-            "(../aggregate-functions/README.md), and [traps](../traps.md) has all of them by cause."
+            "Aggregate functions have traps of their own, which are on the [page of each function]"
+            "(../aggregate-functions/README.md); [traps](../traps.md) has all traps by cause."
         )

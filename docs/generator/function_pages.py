@@ -16,20 +16,20 @@ _FAILS = "../../guides/which-row-wins.md#when-merging-fails"
 _REFUSED = f"Not possible: [merging fails]({_FAILS}), unless the column has `ignore-retract`."
 
 _RESULT = Compatibility(
-    subject="merged values, single records, traps included",
+    subject="merged values and single records, including the traps",
     verdict="same",
-    why="Every engine of the format has to show the same rows of a table.",
+    why="Every engine of the format has to return the same rows of a table.",
 )
 _TYPES = Compatibility(
     subject="columns of other types",
     verdict="stricter",
-    why="Refused when the table is created; Paimon accepts the table and fails at its first merge.",
+    why="Refused when the table is created; Paimon accepts the table, and its first merge fails.",
 )
 _OPTIONS = Compatibility(
     subject="options that cannot be read",
     verdict="stricter",
-    why="Refused when the table is created; Paimon accepts the table and fails at its first merge, "
-    "or uses the default.",
+    why="Refused when the table is created; Paimon accepts the table, and its first merge fails or uses "
+    "the default.",
 )
 
 
@@ -70,20 +70,20 @@ def function_index(declarations: Sequence[FunctionDeclaration]) -> str:
     ]
     return page(
         "Aggregate functions",
-        "An aggregate function defines how the values of one column are combined: every column of an "
-        "[aggregation](../merge-engines/aggregation.md) table has one, and columns of a sequence "
-        "group of a [partial-update](../merge-engines/partial-update.md) table may have one.",
+        "An aggregate function defines how the values of one column are combined. Every column of an "
+        "[aggregation](../merge-engines/aggregation.md) table has one. Columns of a sequence group of a "
+        "[partial-update](../merge-engines/partial-update.md) table may have one.",
         table(head, rows),
         bullets(
             (
-                "*Takes values back*: a record of kind -U or -D subtracts its value. If the function "
-                f"cannot, such a record makes [merging fail]({_FAILS}), unless "
+                "*Takes values back*: a record of kind -U or -D subtracts its value. If a function does not "
+                f"take values back, such a record makes [merging fail]({_FAILS}), unless "
                 "`fields.<column>.ignore-retract` is `true`.",
-                "*Order of arrival*: free means that any order of adds gives the same value, but for the "
-                "function's traps, so late records and several streams do no harm. Sums and products of FLOAT and DOUBLE, and products "
-                "of DECIMAL with digits after the point, are rounded at each record, so their last "
-                "digits depend on the order nevertheless.",
-                "The only record of a key is kept as it is, without calling the function.",
+                "*Order of arrival*: *free* means that records of kind +I and +U give the same value in any "
+                "order, except for the function's traps, so late records and several streams do no harm. "
+                "But sums and products of FLOAT and DOUBLE, and products of DECIMAL with digits after the "
+                "point, are rounded at each record, so their last digits depend on the order.",
+                "If a key has only one record, its value is kept as it is, without calling the function.",
             )
         ),
         "[Custom aggregate functions](../../guides/custom-aggregate-functions.md) come from packages.",
@@ -103,14 +103,14 @@ def _facts(declaration: FunctionDeclaration) -> Iterator[tuple[str, str]]:
 
 def _order(declaration: FunctionDeclaration) -> str:
     if declaration.order_free:
-        but_for = ", but for the traps below" if declaration.anomalies else ""
+        but_for = ", except for the traps below" if declaration.anomalies else ""
         return (
-            f"Free: any order of adds gives the same value{but_for}, so several streams may feed the "
-            "table."
+            f"Free: any order of adds (+I, +U) gives the same value{but_for}. So several streams may "
+            "feed the table."
         )
     if declaration.name == "last_value":
-        return "Matters: one stream, unless a sequence group defines which value is newer."
-    return "Matters: one stream, in order; a sequence group alone does not help."
+        return "Matters: one stream only, unless a sequence group defines which value is newer."
+    return "Matters: one stream only, in order; a sequence group alone does not help."
 
 
 def _options(declaration: FunctionDeclaration) -> Iterator[tuple[str, ...]]:
@@ -135,8 +135,8 @@ def _examples(declaration: FunctionDeclaration) -> str | None:
         parts += _example(declaration, example)
     return section(
         "Example",
-        "A partial-update table in which `version` orders `v` (a sequence group); each record is a "
-        "commit of its own. The rows are results of running the code.",
+        "The table is a partial-update table with a sequence group, in which `version` orders `v`. Each record "
+        "is a commit of its own. The rows are results of running the code.",
         *parts,
     )
 

@@ -9,18 +9,18 @@ from docs.generator.markdown import code, page, table
 PAGE = "docs/reference/options.md"
 
 _INTRODUCTION = (
-    "Options of a table are texts by key, in its declaration or in `options` of "
+    "The options of a table are texts by key; a table gets them from its declaration or from `options` of "
     "`Catalog.create_table`. This page lists the options that Braid knows; an invalid value is refused "
     "when the table is created, altered or opened. Other options stay in the table's schema for other "
-    "engines of the format. The units of sizes are `b`, `kb`, `mb`, `gb` and `tb`, those of durations "
-    "`ms`, `s`, `min`, `h` and `d`."
+    "engines of the format. Sizes have the units `b`, `kb`, `mb`, `gb` and `tb`; durations have `ms`, `s`, "
+    "`min`, `h` and `d`."
 )
 _FAMILIES = (
-    "Options of single columns, `fields.<column>.…`, are on the pages of the "
-    "[merge engines](merge-engines/README.md) and [aggregate functions](aggregate-functions/README.md), "
-    "those of indexes, `file-index.bloom-filter.…`, in the guide to "
-    "[bloom filters](../guides/bloom-filters.md). Declarations over HTTP set a part of these options, "
-    "within bounds; a request that sets another one is refused."
+    "Two families of options are on other pages. Options of single columns, `fields.<column>.…`, are on the "
+    "pages of the [merge engines](merge-engines/README.md) and "
+    "[aggregate functions](aggregate-functions/README.md). Options of indexes, `file-index.bloom-filter.…`, "
+    "are in the guide to [bloom filters](../guides/bloom-filters.md). A declaration over HTTP may set some of "
+    "the options, within bounds; a declaration with another option is refused."
 )
 
 

@@ -14,19 +14,19 @@ def trap_page(traps: Sequence[Trap]) -> str:
     grouped = by_cause(traps)
     return page(
         "Traps",
-        "Surprising results of merging. Apache Paimon has the same results (a test compares with its "
-        "own Java reader), and so has Braid: every engine has to show the same rows of a table. None "
-        "of them can happen if only +I and +U are written and each column either has an order-free "
-        "function whose results its type represents exactly, or no function and a sequence group whose "
-        "ordering values are never null and never repeat.",
+        "This page lists surprising results of merging. Apache Paimon and Braid have the same results, because "
+        "every engine has to return the same rows of a table (a test compares them with Paimon's Java "
+        "reader). None of them can happen if only +I and +U are written and each column is of one of two "
+        "kinds: it has an order-free function whose results its type represents exactly, or it has no "
+        "function and is in a sequence group whose ordering values are never null and never repeat.",
         bullets(f"[{cause.title}](#{cause.anchor}): {len(own)}" for cause, own in grouped.items()),
         "How to read the tables: each line is one commit, with the kind of each record before its "
-        "values, and the rows that a reader sees after it. `k` is the primary key.",
+        "values, and with the rows that a reader sees after the commit. `k` is the primary key.",
         *(part for cause, own in grouped.items() for part in _cause_parts(cause, own)),
         section(
             "One result that differs from Paimon's",
-            "A record that removes a row through its sequence group removes it from every read. "
-            "Paimon shows the row to a read without the group's ordering column:",
+            "If a record removes a row through its sequence group, no read returns the row. "
+            "In Paimon, a read without the group's ordering column still returns the row:",
             f"Columns `{columns_text(REMOVED_ROW)}`; {_options(REMOVED_ROW.options)}.",
             steps_table(REMOVED_ROW),
             "In Braid the last read has no row: a projection returns the same rows as the full read.",
@@ -34,9 +34,9 @@ def trap_page(traps: Sequence[Trap]) -> str:
         section(
             "An option that other engines ignore",
             "In Braid a sum or product of integers or DECIMAL with `braid.on-overflow` = `wrap` wraps "
-            "around. Paimon 2.0 ignores the option: it fails to read a key whose integers do not fit "
-            "their type, and shows a DECIMAL of at most 18 digits with more digits, until a compaction "
-            "of Braid has merged the key's records. Paimon 1.4 wraps integers, too.",
+            "around. Paimon 2.0 ignores the option until a compaction of Braid has merged the records of "
+            "the key: it fails to read a key whose integers do not fit their type, and returns a DECIMAL "
+            "of at most 18 digits with more digits. Paimon 1.4 wraps integers, too.",
             "**Workaround.** Compact with Braid, or choose a wider type.",
             f"Columns `{columns_text(WRAPPED)}`; {_options(WRAPPED.options)}.",
             steps_table(WRAPPED),

@@ -2,11 +2,11 @@
 
 Options that this engine does not know have no attribute: they stay in the schema untouched and belong to other
 engines. Options of single columns (`fields.<column>.<option>`) have none either, because
-`braid.lake.merge.declared_options` reads them; nor have a few that only a schema change or a single rule reads.
-Keys, values and defaults are the format's own; keys that begin with `braid.` are this engine's.
+`braid.lake.merge.declared_options` reads them. The same applies to a few options that only a schema change or a
+single rule reads. Keys, values and defaults are the format's own; keys that begin with `braid.` are Braid's.
 
-One file, although it is long: it is a table with one entry per option, from which parsing, the known
-keys and the reference page come (`braid.lake.options.option_declaration`).
+The file is long because it is a table with one entry per option. Parsing, the set of known keys and the
+reference page are derived from it (`braid.lake.options.option_declaration`).
 
 Source: merge-semantics 9 and table-format 1, 4, 6, 9 to 13, 19.
 """
@@ -112,20 +112,20 @@ _COMPACTION_TRIGGER: Final = Option(
     key="num-sorted-run.compaction-trigger",
     parser=whole_number(low=1),
     default=5,
-    doc="Sorted runs of a bucket from which a compaction is due",
+    doc="Number of sorted runs of a bucket from which a compaction is due",
 )
 _SNAPSHOTS_MIN: Final = Option(
     key="snapshot.num-retained.min",
     parser=whole_number(low=1),
     default=10,
-    doc="Newest snapshots that never expire",
+    doc="Number of newest snapshots that never expire",
 )
 _SNAPSHOTS_MAX: Final = Option(
     key="snapshot.num-retained.max",
     parser=whole_number(low=1),
     default=INT_MAX,
     default_text="no bound",
-    doc="Newest snapshots that may stay; older ones expire whatever their age",
+    doc="Maximum number of snapshots; older ones expire whatever their age",
 )
 _SNAPSHOTS_TIME: Final = Option(
     key="snapshot.time-retained",
@@ -134,8 +134,8 @@ _SNAPSHOTS_TIME: Final = Option(
     doc="Age below which snapshots do not expire, unless their number exceeds the maximum",
 )
 _CODEC_ALIASES: Final = {"zstd": "zstandard", "none": "null"}
-_UNUSED: Final = "For other engines, checked but not used by this one: "
-_REFUSED: Final = "Tables that set it are refused: "
+_UNUSED: Final = "For other engines (checked, but not used by Braid): "
+_REFUSED: Final = "Not supported (tables that use it are refused): "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,34 +150,34 @@ class TableOptions:
         bucket_count(lowest=POSTPONE_BUCKET),
         default=DYNAMIC_BUCKET,
         default_text="-1",
-        doc="Buckets of each partition; -1 adds buckets as they fill",
+        doc="Number of buckets of each partition; with -1 a bucket is added when the others are full",
     )
     bucket_key: tuple[str, ...] = option(
         "bucket-key",
         names(),
         default=(),
         default_text="the primary key without partition columns",
-        doc="Columns whose hash decides the bucket",
+        doc="Columns whose hash determines the bucket of a row",
     )
     bucket_function_type: BucketFunction = option(
         "bucket-function.type",
         choice(BucketFunction),
         default=BucketFunction.DEFAULT,
-        doc="Function from bucket key to bucket; tables with another one than `default` are "
-        "refused",
+        doc="Function that maps the bucket key to a bucket; tables with another value than "
+        "`default` are refused",
     )
     dynamic_bucket_target_row_num: int = option(
         "dynamic-bucket.target-row-num",
         whole_number(low=1, high=LONG_MAX),
         default=2_000_000,
-        doc="Keys of a dynamic bucket before the next is added",
+        doc="Number of keys that a dynamic bucket gets before the next bucket is added",
     )
     dynamic_bucket_max_buckets: int = option(
         "dynamic-bucket.max-buckets",
         BUCKET_BOUND,
         default=-1,
         default_text="-1, no bound",
-        doc="Most dynamic buckets of a partition",
+        doc="Maximum number of dynamic buckets of a partition",
     )
 
     merge_engine: MergeEngine = option(
@@ -197,13 +197,14 @@ class TableOptions:
         "sequence.field.sort-order",
         IS_DESCENDING,
         default=False,
-        doc="Whether the largest or the smallest value of `sequence.field` merges last",
+        doc="Whether the record with the largest (ascending) or the smallest value of "
+        "`sequence.field` is the newest",
     )
     sequence_snapshot_ordering: bool = option(
         "sequence.snapshot-ordering",
         FLAG,
         default=False,
-        doc="Records of a later snapshot are newer, whatever their sequence numbers; needs "
+        doc="Records of a later snapshot are newer, whatever their sequence numbers; requires "
         "`write-only`",
     )
     sequence_number_init_mode: SequenceNumberInit = option(
@@ -245,7 +246,8 @@ class TableOptions:
         "partial-update.remove-record-on-sequence-group",
         names(strip=False),
         default=(),
-        doc="Ordering columns of sequence groups by which a -D that is not older removes the row",
+        doc="Ordering columns of sequence groups; a -D removes the row if it is not older than the "
+        "row in such a group",
     )
     aggregation_remove_record_on_delete: bool = option(
         "aggregation.remove-record-on-delete",
@@ -257,7 +259,7 @@ class TableOptions:
         "fields.default-aggregate-function",
         TEXT,
         default=None,
-        doc="[Aggregate function](aggregate-functions/README.md) of columns that name none",
+        doc="[Aggregate function](aggregate-functions/README.md) of columns that have none of their own",
     )
 
     file_format: str = option(
@@ -291,19 +293,19 @@ class TableOptions:
         "parquet.compression",
         LOWER_CASE,
         default=None,
-        doc="Compression of Parquet files, whatever `file.compression` is",
+        doc="Compression of Parquet files, instead of `file.compression`",
     )
     orc_compress: str | None = option(
         "orc.compress",
         LOWER_CASE,
         default=None,
-        doc="Compression of ORC files, whatever `file.compression` is",
+        doc="Compression of ORC files, instead of `file.compression`",
     )
     avro_codec: str | None = option(
         "avro.codec",
         LOWER_CASE,
         default=None,
-        doc="Compression of Avro files, whatever `file.compression` is",
+        doc="Compression of Avro files, instead of `file.compression`",
     )
     target_file_size_bytes: int = option(
         "target-file-size",
@@ -331,7 +333,7 @@ class TableOptions:
         DIRECTORY,
         default=None,
         default_text="the table's own",
-        doc="Directory below the table's in which partitions and buckets are",
+        doc="Directory below that of the table that contains partitions and buckets",
     )
     data_file_external_paths: str | None = option(
         "data-file.external-paths",
@@ -346,7 +348,7 @@ class TableOptions:
         "data-evolution.enabled",
         FLAG,
         default=False,
-        doc=f"{_REFUSED}files with some columns of rows that have ids",
+        doc=f"{_REFUSED}files that have only some columns of their rows",
     )
 
     file_index_blooms: tuple[BloomColumn, ...] = ()  # file-index.bloom-filter.*
@@ -354,8 +356,8 @@ class TableOptions:
         "file-index.in-manifest-threshold",
         SIZE,
         default=500,
-        doc="Largest file index that is kept in the manifest; a larger one is a file beside its "
-        "data file",
+        doc="Maximum size of a file index that is stored in the manifest; a larger index is a file "
+        "beside its data file",
     )
     file_index_read_enabled: bool = option(
         "file-index.read.enabled", FLAG, default=True, doc="Whether reads use file indexes"
@@ -365,14 +367,14 @@ class TableOptions:
         "partition.default-name",
         TEXT,
         default="__DEFAULT_PARTITION__",
-        doc="Directory name of null and of blank texts as partition values",
+        doc="Name of the directory for partition values that are null or blank",
     )
     partition_legacy_name: bool = option(
         "partition.legacy-name",
         FLAG,
         default=True,
-        doc="Whether names of partition directories spell dates and times as older releases did "
-        "(numbers, ISO 8601), and not as casts to text do",
+        doc="Whether names of partition directories have dates and times in the form of older "
+        "versions of Paimon (numbers, ISO 8601), and not in that of casts to text",
     )
 
     manifest_compression: ManifestCompression = option(
@@ -385,34 +387,34 @@ class TableOptions:
         "manifest.target-file-size",
         SIZE,
         default=8 << 20,
-        doc="Size at which merging closes a manifest",
+        doc="Size from which a merge of manifests begins the next manifest",
     )
     manifest_merge_min_count: int = option(
         "manifest.merge-min-count",
         whole_number(low=1),
         default=30,
         doc="Number of the newest small manifests that a commit merges into one, once there are a few "
-        "more of them",
+        "more than this number",
     )
     manifest_full_compaction_threshold_bytes: int = option(
         "manifest.full-compaction-threshold-size",
         SIZE,
         default=16 << 20,
-        doc="Bytes of manifests that are small or hold deletes, from which a commit rewrites all "
-        "of them if one holds deletes",
+        doc="Total size of the manifests that are small or contain deletes, from which a commit "
+        "rewrites all of them, if at least one contains deletes",
     )
 
     source_split_target_size_bytes: int = option(
         "source.split.target-size",
         SIZE,
         default=128 << 20,
-        doc="Bytes of files in one split of a scan",
+        doc="Target size of the files in one split of a scan",
     )
     source_split_open_file_cost_bytes: int = option(
         "source.split.open-file-cost",
         SIZE,
         default=4 << 20,
-        doc="Size that a smaller file counts as when splits are packed",
+        doc="Minimum size that is assumed for each file when files are packed into splits",
     )
 
     write_only: bool = option(
@@ -420,7 +422,7 @@ class TableOptions:
         FLAG,
         default=False,
         fallbacks=("write.compaction-skip",),
-        doc="Writers do not compact; writers of this engine never do",
+        doc="Writers do not compact (Braid's writers never do)",
     )
     write_buffer_size_bytes: int = option(
         "write-buffer-size",
@@ -459,7 +461,7 @@ class TableOptions:
         "snapshot.expire.limit",
         whole_number(low=1),
         default=50,
-        doc="Most snapshots that one run of expiry removes",
+        doc="Maximum number of snapshots that one run of expiry removes",
     )
     changelog_num_retained_min: int = option(
         "changelog.num-retained.min",
@@ -467,7 +469,7 @@ class TableOptions:
         default=Following(
             base=_SNAPSHOTS_MIN, derive=lambda value: value, text=f"`{_SNAPSHOTS_MIN.key}`"
         ),
-        doc="Newest changelogs that outlive their snapshots and never expire",
+        doc="Number of newest changelogs that outlive their snapshots and never expire",
     )
     changelog_num_retained_max: int = option(
         "changelog.num-retained.max",
@@ -475,7 +477,7 @@ class TableOptions:
         default=Following(
             base=_SNAPSHOTS_MAX, derive=lambda value: value, text=f"`{_SNAPSHOTS_MAX.key}`"
         ),
-        doc="Newest changelogs that may stay; older ones expire whatever their age",
+        doc="Maximum number of changelogs; older ones expire whatever their age",
     )
     changelog_time_retained_ms: int = option(
         "changelog.time-retained",
@@ -489,19 +491,20 @@ class TableOptions:
         "consumer.expiration-time",
         DURATION,
         default=None,
-        doc="Time after its last write from which a consumer no longer keeps snapshots",
+        doc="Time since the last write to a consumer after which it no longer keeps snapshots",
     )
     consumer_changelog_only: bool = option(
         "consumer.changelog-only",
         FLAG,
         default=False,
-        doc="Consumers keep changelogs but no snapshots from expiring; leases still keep snapshots",
+        doc="Consumers prevent only changelogs from expiring, not snapshots; leases still keep "
+        "snapshots",
     )
     tag_default_time_retained_ms: int | None = option(
         "tag.default-time-retained",
         DURATION,
         default=None,
-        doc="Time to live of tags that are made without one",
+        doc="Time to live of tags that are created without one",
     )
 
     num_sorted_run_compaction_trigger: int = declared(_COMPACTION_TRIGGER)
@@ -514,7 +517,8 @@ class TableOptions:
             text=f"`{_COMPACTION_TRIGGER.key}` + 3",
             is_minimum=True,
         ),
-        doc="Sorted runs of a bucket from which writers wait; at least the compaction trigger",
+        doc="Number of sorted runs of a bucket from which writers wait; at least the compaction "
+        "trigger",
     )
     num_levels: int = option(
         "num-levels",
@@ -524,27 +528,27 @@ class TableOptions:
             derive=lambda trigger: trigger + 1,
             text=f"`{_COMPACTION_TRIGGER.key}` + 1",
         ),
-        doc="Levels of a bucket, level 0 included",
+        doc="Number of levels of a bucket, level 0 included",
     )
     compaction_max_size_amplification_percent: int = option(
         "compaction.max-size-amplification-percent",
         whole_number(low=0),
         default=200,
-        doc="Bytes of all runs but the oldest, in percent of the oldest, above which a bucket is "
-        "compacted in full",
+        doc="Size of all runs except the oldest, in percent of the size of the oldest, above which "
+        "a bucket is compacted fully",
     )
     compaction_size_ratio: int = option(
         "compaction.size-ratio",
         whole_number(low=0),
         default=1,
-        doc="Percent by which a run may exceed the newer ones together and still be compacted "
-        "with them",
+        doc="Percent by which a run may be larger than all newer runs together and still be "
+        "compacted with them",
     )
     compaction_small_file_ratio: float = option(
         "compaction.small-file-ratio",
         RATIO,
         default=0.7,
-        doc="Part of `target-file-size` below which a file is small",
+        doc="Fraction of `target-file-size` below which a file is small",
     )
     compaction_force_rewrite_all_files: bool = option(
         "compaction.force-rewrite-all-files",
@@ -553,25 +557,29 @@ class TableOptions:
         doc="A full compaction also rewrites files that need no merging",
     )
     compaction_force_up_level_0: bool = option(
-        "compaction.force-up-level-0", FLAG, default=False, doc="A compaction takes all of level 0"
+        "compaction.force-up-level-0",
+        FLAG,
+        default=False,
+        doc="A compaction includes all files of level 0",
     )
     compaction_optimization_interval_ms: int | None = option(
         "compaction.optimization-interval",
         DURATION,
         default=None,
-        doc="Time after a full compaction from which the next is due",
+        doc="Time after a full compaction until the next one is due",
     )
     compaction_total_size_threshold_bytes: int | None = option(
         "compaction.total-size-threshold",
         SIZE,
         default=None,
-        doc="Size of a bucket below which its compactions are full ones",
+        doc="Size of a bucket below which all of its compactions are full",
     )
     compaction_incremental_size_threshold_bytes: int | None = option(
         "compaction.incremental-size-threshold",
         SIZE,
         default=None,
-        doc="Bytes below the highest level from which a full compaction is due",
+        doc="Total size of the files below the highest level; from this size on a full compaction "
+        "is due",
     )
     compaction_offpeak_start_hour: int = option(
         "compaction.offpeak.start.hour",
@@ -595,8 +603,8 @@ class TableOptions:
         "lookup-compact",
         choice(LookupCompaction),
         default=LookupCompaction.RADICAL,
-        doc="Whether a table that merges by lookup compacts level 0 at every compaction, or "
-        "waits (gentle)",
+        doc="Whether a table that merges by lookup (see `force-lookup`) compacts level 0 at every "
+        "compaction (radical) or waits (gentle)",
     )
     lookup_compact_max_interval: int = option(
         "lookup-compact.max-interval",
@@ -607,7 +615,7 @@ class TableOptions:
             text=f"twice `{_COMPACTION_TRIGGER.key}`",
             is_minimum=True,
         ),
-        doc="Largest number of compactions that a gentle table waits before level 0 is due; at "
+        doc="Maximum number of compactions that a gentle table waits before level 0 is due; at "
         "least the compaction trigger",
     )
     lookup_cache_max_disk_bytes: int = option(
@@ -615,25 +623,26 @@ class TableOptions:
         SIZE,
         default=LONG_MAX,
         default_text="no bound",
-        doc="Disk space for the copies of data files that lookups of the table keep",
+        doc="Maximum disk space for the copies of data files that lookups of the table keep",
     )
     lookup_cache_max_memory_bytes: int = option(
         "lookup.cache-max-memory-size",
         SIZE,
         default=256 << 20,
-        doc="Memory for the copies of data files that lookups of the table keep",
+        doc="Maximum memory for the copies of data files that lookups of the table keep",
     )
     lookup_cache_file_retention_ms: int = option(
         "lookup.cache-file-retention",
         DURATION,
         default=3_600_000,
-        doc="Time after its last use that a copy of a data file is kept",
+        doc="Time for which a copy of a data file is kept after its last use",
     )
     force_lookup: bool = option(
         "force-lookup",
         FLAG,
         default=False,
-        doc="Merge by lookup in tables that do not need it otherwise",
+        doc="New records are merged with the compacted record of their key (by lookup) even in "
+        "tables that do not need it otherwise",
     )
     commit_force_compact: bool = option(
         "commit.force-compact", FLAG, default=False, doc=f"{_UNUSED}compact before each commit"
@@ -649,8 +658,8 @@ class TableOptions:
         "changelog-producer",
         choice(ChangelogProducer),
         default=ChangelogProducer.NONE,
-        doc="What writes changelog files: commits (input), full compactions, or compactions of new "
-        "records (lookup)",
+        doc="The operations that write changelog files: commits (input), full compactions, or "
+        "compactions of new records (lookup)",
     )
     changelog_producer_row_deduplicate: bool = option(
         "changelog-producer.row-deduplicate",
@@ -684,67 +693,69 @@ class TableOptions:
         DURATION,
         default=None,
         default_text="rows do not expire",
-        doc="Time to live of a row, counted in whole seconds from its value of "
+        doc="Time to live of a row, in whole seconds from the time in its column "
         "`record-level.time-field`; reads leave expired rows out, compactions remove them",
     )
     record_level_time_field: str | None = option(
         "record-level.time-field",
         TEXT,
         default=None,
-        doc="The column with the time from which a row's time to live counts: INT or BIGINT (seconds, "
+        doc="Column with the time from which a row's time to live counts: INT or BIGINT (seconds, "
         "or milliseconds from 10^12 on), or a TIMESTAMP",
     )
     delete_retention_ms: int | None = option(
         DELETE_RETENTION,
         DURATION,
         default=None,
-        doc="How long deletes stay on the highest level; Braid's own",
+        doc="Time for which compactions keep deletes on the highest level; an option of Braid only",
     )
     delete_time_fields: tuple[str, ...] = option(
         DELETE_TIME_FIELDS,
         names(),
         default=(),
-        doc="TIMESTAMP columns that hold when the deleting record came; the latest counts; "
-        "Braid's own",
+        doc="TIMESTAMP columns with the time of the deleting record; the latest time counts; an "
+        "option of Braid only",
     )
     key_bytes_max: int = option(
         KEY_BYTES_MAX,
         SIZE,
         default=64 << 10,
-        doc="Largest total size in bytes of the texts and binaries of a key, checked when rows are "
-        "written; Braid's own",
+        doc="Maximum total size of the texts and binaries of a key, checked when rows are written; "
+        "an option of Braid only",
     )
     defaults_by_group: bool = option(
         DEFAULTS_BY_GROUP,
         FLAG,
         default=False,
         doc="In sequence groups, default values are filled in only for records that take part in "
-        "the group; Braid's own",
+        "the group; an option of Braid only",
     )
     null_deletes: tuple[str, ...] = option(
         NULL_DELETES,
         names(strip=False),
         default=(),
-        doc="Ordering columns of the sequence groups whose retracts are written as upserts of "
-        "nulls; Braid's own",
+        doc="Ordering columns of the sequence groups whose retracts are written without the "
+        "values that they delete: as upserts of nulls, unless they remove the row; an option of "
+        "Braid only",
     )
     null_deletes_kept_fields: tuple[str, ...] = option(
         NULL_DELETES_KEPT,
         names(strip=False),
         default=(),
-        doc="Columns that keep their values in such an upsert; Braid's own",
+        doc="Columns that keep their values in such a record; an option of Braid only",
     )
     null_deletes_mark_fields: tuple[str, ...] = option(
         NULL_DELETES_MARKS,
         names(strip=False),
         default=(),
-        doc="Columns that say in such an upsert that the group was cleared; Braid's own",
+        doc="Columns that get the text `clear` in the upsert of nulls of their group; an option "
+        "of Braid only",
     )
     deletion_vectors_enabled: bool = option(
         "deletion-vectors.enabled",
         FLAG,
         default=False,
-        doc="Compactions mark the rows of older files that are replaced, so that readers need not merge",
+        doc="Compactions mark the replaced rows of older files, so that readers need not merge",
     )
     deletion_vectors_merge_on_read: bool = option(
         "deletion-vectors.merge-on-read",
@@ -756,7 +767,7 @@ class TableOptions:
         "deletion-vectors.bitmap64",
         FLAG,
         default=False,
-        doc="Deletion vectors are written in the form of 64 bits",
+        doc="Deletion vectors are written as 64-bit bitmaps",
     )
 
     @property

@@ -144,26 +144,26 @@ _ON_OVERFLOW = FunctionOption(
     key=ON_OVERFLOW,
     type="wrap or fail",
     default="the format's rule: fail for integers; a DECIMAL becomes null, or has more digits",
-    meaning="The rule for a value that does not fit the type: it wraps around, integers of n bits "
-    "modulo 2^n and a DECIMAL of p digits modulo 2 x 10^p - 1; or the merge of the column fails.",
+    meaning="The rule for a value that does not fit the type. `wrap`: it wraps around, an integer of n "
+    "bits modulo 2^n, a DECIMAL of p digits modulo 2 x 10^p - 1. `fail`: the merge of the column fails.",
 )
 _OVERFLOW = Compatibility(
     subject="integers that do not fit their type",
     verdict="same",
-    why="An error, as in release 2.0; 1.4 wraps around silently.",
+    why="An error, as in Paimon 2.0; 1.4 wraps around silently.",
 )
 _WRAPS = Compatibility(
     subject=f"`{ON_OVERFLOW}`",
     verdict="other",
-    why="The option is ours. Release 2.0 fails at values that do not fit their integer type, and "
-    "shows a DECIMAL of at most 18 digits beyond them, until a compaction of ours has merged the "
-    "records; 1.4 wraps integers as we do.",
+    why="Only Braid has the option. Paimon 2.0 fails at values that do not fit their integer type, and "
+    "shows a DECIMAL of at most 18 digits with more digits, until a compaction of Braid has merged "
+    "the records; 1.4 wraps integers as Braid does.",
 )
 _STORAGE = Compatibility(
     subject="DECIMAL of at most 9 digits, beyond 32 bits",
     verdict="stricter",
-    why="An error that names the column when the merged row is written to a file, by a commit or a "
-    "compaction; the reference silently stores other digits.",
+    why="An error that names the column, when a commit or a compaction writes the merged row to a "
+    "file; Paimon silently stores other digits.",
 )
 
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
@@ -172,9 +172,9 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         summary="The sum of the values.",
         accepts=_is_numeric,
         accepted="TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL",
-        null_rule="Null counts as nothing.",
+        null_rule="Null is ignored.",
         late_rule="An older value is added like any other.",
-        retract_rule="The value is subtracted; taken from nothing, its negative remains.",
+        retract_rule="The value is subtracted; from null, the result is its negative.",
         make=_make_sum,
         reduction=sum_reduction,
         order_free=True,
@@ -182,13 +182,13 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "An integer sum that does not fit its type makes [merging "
             "fail](../../guides/which-row-wins.md#when-merging-fails), and a later value does not "
             "help. Choose a wider type, or let it wrap around.",
-            "A DECIMAL of at most 18 digits may grow beyond its digits; it becomes null only "
-            "beyond 64 bits. With more than 18 digits it becomes null beyond its digits, and the "
-            "next value starts anew. Leave room in the type.",
-            "A DECIMAL of at most 9 digits is stored in 32 bits. A sum beyond them is given by scans, "
-            "but no file can hold it: a commit whose own records add up to it fails, and so does, "
-            "until records bring the sum back into range, [every compaction of the "
-            "table](../../guides/compaction.md#when-it-fails). Declare DECIMAL(18, s).",
+            "A sum of a DECIMAL with at most 18 digits may have more digits than declared; it becomes "
+            "null only beyond 64 bits. With more than 18 declared digits, a sum beyond them becomes "
+            "null, and the next value begins a new sum. Leave room in the type.",
+            "A DECIMAL of at most 9 digits is stored in 32 bits. Scans return a sum beyond 32 bits, but "
+            "no file can hold it: a commit whose own records add up to such a sum fails. Until records "
+            "bring the sum back into range, [every compaction of the "
+            "table](../../guides/compaction.md#when-it-fails) fails, too. Declare DECIMAL(18, s).",
         ),
         differences=(_OVERFLOW, _WRAPS, _STORAGE),
         options=(_ON_OVERFLOW,),
@@ -199,9 +199,9 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         summary="The product of the values.",
         accepts=_is_numeric,
         accepted="TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL",
-        null_rule="Null counts as nothing.",
+        null_rule="Null is ignored.",
         late_rule="An older value is multiplied like any other.",
-        retract_rule="The accumulated value is divided by the value; nothing stays nothing.",
+        retract_rule="The accumulated value is divided by the value; null stays null.",
         make=_make_product,
         reduction=product_reduction,
         order_free=True,

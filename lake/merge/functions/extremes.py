@@ -99,7 +99,7 @@ def _declaration(
         summary=summary,
         accepts=_is_comparable,
         accepted="every type but ARRAY, MAP, MULTISET and ROW",
-        null_rule="Null counts as nothing.",
+        null_rule="Null is ignored.",
         late_rule="An older value is compared like any other.",
         retract_rule=None,
         make=make,
@@ -113,9 +113,9 @@ def _declaration(
             Compatibility(
                 subject="BOOLEAN",
                 verdict="other",
-                why="Release 2.0 takes the first value of a key and fails at the second; here, as in "
-                "later versions, false is less than true. `bool_or` and `bool_and` are read by every "
-                "release.",
+                why="Paimon 2.0 accepts the first value of a key and fails at the second. In Braid, as in "
+                "later versions of Paimon, false is less than true. Every version of Paimon can read "
+                "`bool_or` and `bool_and`.",
             ),
         ),
     )

@@ -150,7 +150,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepts=_accepts,
         accepted="ARRAY",
         null_rule="A null array adds nothing; null elements are kept.",
-        late_rule="The same as for a newer value: its elements are put at the end.",
+        late_rule="The same as for a newer value: the elements are added at the end.",
         retract_rule="For each element of the retract one equal element is removed, the earliest; "
         "elements are equal by value, null equals null. The result may be an empty array.",
         options=(
@@ -159,33 +159,32 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             ),
         ),
         anomalies=(
-            "The order of elements is that of arrival, older or not; with `ignore-retract`, elements "
-            "of an older value come first. Collect rows with their ordering value, and sort when "
+            "Elements are in the order of arrival, also those of an older value; with "
+            "`ignore-retract`, elements of an older value come first. Collect rows with their ordering value, and sort when "
             "reading.",
-            "With `distinct` and nested or bytes elements, repeats in an array that was stored that "
-            "way stay forever; other repeats disappear. Write arrays without repeats.",
-            "With `distinct`, a retract removes an element however many records brought it. Do not "
+            "With `distinct`, if an array was stored with repeated nested or bytes elements, the "
+            "repeats stay for ever; other repeats disappear. Write arrays without repeats.",
+            "With `distinct`, a retract removes an element even if several records brought it. Do not "
             "use `distinct` where values are taken back.",
-            "A retract that is merged before the value it takes back, in one write buffer for "
-            "example, is lost. Keep it behind the record that brought the value.",
+            "A retract is lost if it is merged before the value that it takes back, for example in "
+            "one write buffer. Write it after the record that brought the value.",
         ),
         differences=(
             Compatibility(
                 subject="ARRAY, MAP and ROW elements taken back",
                 verdict="other",
-                why="They are, wherever they were read from; the reference fails when they come "
-                "from files.",
+                why="Braid always removes them; Paimon fails when they come from files.",
             ),
             Compatibility(
                 subject="bytes elements, with `distinct` or retracted",
                 verdict="other",
-                why="They are equal by value, as in later versions of the reference; release 2.0 "
-                "compares where they lie in memory.",
+                why="They are equal by value, as in later versions of Paimon; Paimon 2.0 compares "
+                "their addresses in memory.",
             ),
             Compatibility(
                 subject="order of elements with `distinct`",
                 verdict="other",
-                why="That of first arrival; the reference leaves it to a hash set.",
+                why="The order of their first arrivals; in Paimon, the order of a hash set.",
             ),
         ),
         make=_make,

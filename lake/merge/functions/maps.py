@@ -210,20 +210,20 @@ def _keytime_problems(field: DataField, function: ColumnFunction) -> Iterator[Pr
 _BYTES_KEYS = Compatibility(
     subject="bytes as keys of the map",
     verdict="other",
-    why="They are equal by value, as in later versions of the reference; release 2.0 compares where "
-    "they lie in memory.",
+    why="They are equal by value, as in later versions of Paimon; Paimon 2.0 compares their addresses "
+    "in memory.",
 )
 _ENTRY_ORDER = Compatibility(
     subject="order of entries",
     verdict="other",
-    why="That in which the values are combined, those of a late record first; the "
-    "reference leaves it to a hash map.",
+    why="The order in which the values are combined, with those of a late record first; in Paimon, "
+    "the order of a hash map.",
 )
 
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
     FunctionDeclaration(
         name=MERGE_MAP,
-        summary="The union of the maps; of equal keys the newest value stays.",
+        summary="The union of the maps; for each key the newest value stays.",
         accepts=_accepts_map,
         accepted="MAP",
         null_rule="A null map adds nothing; a null value of a key is a value.",
@@ -237,10 +237,10 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         name=MERGE_MAP_WITH_KEYTIME,
         summary="The union of the maps; for each key the row with the greatest time stays.",
         accepts=_accepts_map_of_rows,
-        accepted="MAP to a ROW of at least two fields, one of them the time, a text",
+        accepted="MAP whose values are a ROW of at least two fields, one of which is the time, a text",
         null_rule="A null map adds nothing; a null row removes its key; a row without a time adds "
         "nothing.",
-        late_rule="The accumulated entries are put over the older map, by the same rule.",
+        late_rule="The accumulated entries are merged into the older map, by the same rule.",
         retract_rule=None,
         options=(
             FunctionOption(
@@ -260,8 +260,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             Compatibility(
                 subject="time fields of other types than text",
                 verdict="stricter",
-                why="Refused when the table is made; the reference reads whatever bytes they have "
-                "as text.",
+                why="Refused when the table is created; Paimon reads their bytes as text.",
             ),
             _BYTES_KEYS,
             _ENTRY_ORDER,

@@ -143,18 +143,18 @@ _DIFFERENCES = (
     Compatibility(
         subject="a field named twice in an option",
         verdict="stricter",
-        why="The second mention changes nothing, so it is a mistake.",
+        why="Refused as a mistake, because the second mention has no effect.",
     ),
     Compatibility(
         subject="order of rows",
         verdict="other",
-        why="That in which the values are combined, those of a late record first; the "
-        "reference leaves it to a hash map.",
+        why="The order in which the values are combined, with those of a late record first; in "
+        "Paimon, the order of a hash map.",
     ),
     Compatibility(
         subject="the first array of a merge",
         verdict="same",
-        why="Its rows are folded like any other's, as in release 2.0; 1.4 takes it as it is.",
+        why="Its rows are merged like those of any other array, as in Paimon 2.0; 1.4 takes it as it is.",
     ),
 )
 
@@ -165,9 +165,10 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepts=_accepts,
         accepted="ARRAY of ROW",
         null_rule="A null array adds nothing; null elements are dropped.",
-        late_rule="Accumulated rows are put over those of the older array.",
-        retract_rule="With a nested key, rows with a key of the retract are removed, whatever their "
-        "sequence; else every row equal to one of the retract. Null takes nothing back.",
+        late_rule="The accumulated rows are merged into the older array, as newer rows.",
+        retract_rule="With a nested key, all rows whose key is in the retract are removed, whatever their "
+        "sequence; without one, all rows that are equal to a row of the retract. Null takes "
+        "nothing back.",
         options=(
             FunctionOption(
                 key=NESTED_KEY,
@@ -180,22 +181,22 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
                 key=SEQUENCE_FIELD,
                 type="fields of the ROW, separated by commas",
                 default="none: the later row wins",
-                meaning="A row replaces another of its key only if it is not smaller in these; null "
-                "is smallest. Needs a nested key.",
+                meaning="A row replaces another row of its key only if its values of these fields are "
+                "not smaller; null is the smallest value. Requires a nested key.",
             ),
             FunctionOption(
                 key=COUNT_LIMIT,
                 type="whole number from 1",
                 default=str(INT_MAX),
-                meaning="Largest number of rows, or of keys with a nested key; further ones are "
+                meaning="Maximum number of rows (with a nested key, of keys); further ones are "
                 "dropped.",
             ),
         ),
         anomalies=(
             "A single array keeps its null elements, its repeated keys and all its rows; the next "
             "record of the key drops them. Write arrays as they should be read.",
-            "With a null strategy of ignore, a retract or an update also drops accumulated rows "
-            "whose key holds a null. Fill the fields of the key.",
+            "With `nested-key-null-strategy` = `ignore`, a retract or an update also drops "
+            "accumulated rows whose key has a null. Fill the fields of the key.",
             "A retract removes a row even when its sequence is smaller than that of the row. Write "
             "-U only before a +U that brings the row back.",
         ),
@@ -204,7 +205,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             Compatibility(
                 subject="`nested-sequence-field`, `nested-key-null-strategy`",
                 verdict="same",
-                why="As in release 2.0; 1.4 does not know them.",
+                why="As in Paimon 2.0; 1.4 does not have them.",
             ),
         ),
         make=_make_update,
@@ -221,7 +222,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepted="ARRAY of ROW",
         null_rule="A null array adds nothing; null elements are dropped; a null field keeps the "
         "row's value.",
-        late_rule="Accumulated fields that are not null are put over those of the older array.",
+        late_rule="The accumulated rows are merged into the older array, as newer rows.",
         retract_rule=None,
         options=(
             FunctionOption(

@@ -168,18 +168,18 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             ),
         ),
         anomalies=(
-            "With `distinct` and an older text, the older text is kept as it is, and tokens of the "
-            "newer ones that it holds are dropped. Write one token a record.",
+            "With `distinct`, an older text is kept as it is, and tokens of newer texts that it "
+            "contains are dropped. Write one token per record.",
             "With `distinct` and an empty delimiter, tokens are divided at blanks and joined "
-            "without one. Name a delimiter.",
+            "without blanks. Declare a delimiter.",
             "A single blank text is kept; it disappears with the next text. Write null instead.",
         ),
         differences=(
             Compatibility(
                 subject="blank texts, `distinct`",
                 verdict="same",
-                why="As in release 2.0; 1.4 passes over empty texts only, and 1.3 neither, and has "
-                "no `distinct`.",
+                why="As in Paimon 2.0; 1.4 ignores empty texts but not blank ones, and 1.3 ignores "
+                "neither and has no `distinct`.",
             ),
         ),
         make=_make,

@@ -28,7 +28,7 @@ def _declaration(name: str, unite: Unite, width: int, java_class: str) -> Functi
             Compatibility(
                 subject="bytes of the union",
                 verdict="same",
-                why="Byte for byte what the reference writes.",
+                why="They are the bytes that Paimon writes.",
             ),
         ),
     )

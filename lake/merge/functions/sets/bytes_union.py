@@ -34,8 +34,8 @@ _SHOWN_BYTES = 16
 _MALFORMED = Compatibility(
     subject="malformed bytes",
     verdict="stricter",
-    why="An error that names the column and shows the bytes, when they are written; the reference "
-    "fails when they meet another value, where it notices.",
+    why="Refused when they are written, by an error that names the column and shows the bytes; Paimon "
+    "fails when it merges them with another value, if it notices them.",
 )
 
 

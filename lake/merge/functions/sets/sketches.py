@@ -140,8 +140,8 @@ def _lg_k_option(name: str) -> FunctionOption:
         key=LG_K,
         type=f"whole number from {low} to {high}",
         default="none: sizes are not checked; 12 in registered tables",
-        meaning="The size of all sketches, as a power of 2: a sketch of another size is refused when it "
-        "is written.",
+        meaning="The size of all sketches, as a logarithm to base 2; a sketch of another size is refused "
+        "when it is written.",
     )
 
 
@@ -183,8 +183,8 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         _check_hll,
         (_lg_k_option(HLL_SKETCH), _HLL_TYPE_OPTION),
         (
-            "A union of sketches of different sizes has the precision of one of them, which depends on "
-            f"which came first. Declare one size, `{LG_K}`.",
+            "A union of sketches of different sizes has the precision of one of them; the order of "
+            f"arrival decides of which one. Declare one size, `{LG_K}`.",
         ),
     ),
     _declaration(
