@@ -115,10 +115,10 @@ def _unusable(entry: StreamEntry, position: StreamPosition | None) -> FieldProbl
         message = "the stream has not been started yet, so it has no position that could be set"
         return problem_at("offsets", message=message, hint=start)
     if position.topic != entry.spec.topic:
-        message = f"the position in the table is one in another topic, {position.topic}"
+        message = f"the position in the table belongs to another topic, {position.topic}"
         return problem_at("offsets", message=message, hint=start)
     if entry.former_epoch is not None and position.epoch <= entry.former_epoch:
-        message = "the position in the table is that of a former stream of this name"
+        message = "the position in the table belongs to a former stream of this name"
         return problem_at("offsets", message=message, hint=start)
     return None
 
@@ -133,7 +133,7 @@ def _unknown_partitions(
             str(partition),
             value=wanted[partition],
             message=f"the stream has no partition {partition}; it has {known or 'none'}",
-            hint="start the stream once: it reads partitions that were added from their first record",
+            hint="start the stream once: it reads added partitions from their first record",
         )
 
 
@@ -234,8 +234,8 @@ def _older_rows(
                 "offsets",
                 str(partition),
                 value=change.after,
-                message=f"the stream reads again, and has yet to pass {ahead} offsets that it has read "
-                "before: rows would stay older than they were",
+                message=f"the stream is reading old records again, and this would skip {ahead} offsets that it had "
+                "read before, so rows would remain older than they were",
                 hint="start the stream, and let it read up to its former position first; if Kafka has "
                 "deleted the records in between, delete it and register it under another name",
             )

@@ -91,8 +91,8 @@ class StreamAdmission:
             problem_at(
                 field,
                 value=getattr(new, field),
-                message=f"was `{display_text(value)}` and cannot change: the table holds what was "
-                "read so far",
+                message=f"was `{display_text(value)}` and cannot change, because the table holds "
+                "records that were read with it",
                 hint=_DELETE_HINT if old is not None else _START_HINT,
             )
             for field, value in before.items()

@@ -80,5 +80,5 @@ def _check_neighbour(position: ColumnPosition | None) -> None:
             "position", position.place, f"`{position.place.value}` needs the name of a column", hint
         )
     if not is_beside and position.neighbour is not None:
-        message = f"`{position.place.value}` needs no neighbour"
+        message = f"`{position.place.value}` does not take a neighbour"
         refuse("position", position.neighbour, message, "leave it out")

@@ -40,9 +40,8 @@ def check_kept_orders(
                     name,
                     "type",
                     value=str(found.type),
-                    message=f"the column orders the kept columns {quoted_list(known.keep)}, whose order "
-                    f"is stored as bytes of its values, and values of {found.type} have other bytes than "
-                    f"those of {earlier}",
+                    message=f"the kept columns {quoted_list(known.keep)} are ordered by this column; the table stores "
+                    f"the order as bytes of the column's values, and values of {found.type} have other bytes than values of {earlier}",
                     hint="widen integers to integers, texts to longer texts, times to finer ones, FLOAT to "
-                    "DOUBLE, and DECIMAL without another scale; or order by a new column in a new table",
+                    "DOUBLE, and DECIMAL without a change of its scale; or order by a new column in a new table",
                 )

@@ -23,8 +23,8 @@ _FIXED_HINT: Final = (
 )
 _HINTS: Final[Mapping[str, str]] = {
     "columns": _CHANGES_HINT,
-    "sequence_groups": f"{_CHANGES_HINT}; columns are kept (`keep`) from the change on that adds them, because "
-    "values that a table holds have no order of their own",
+    "sequence_groups": f"{_CHANGES_HINT}; a column can be kept (`keep`) only if the change that adds it says so, "
+    "because values that a table already holds have no order of their own",
     "comment": _CHANGES_HINT,
     "options": _CHANGES_HINT,
     "row_ttl": _CHANGES_HINT,
@@ -57,7 +57,7 @@ def declared_differences(old: TableSpec, new: TableSpec) -> list[FieldProblem]:
         problem_at(
             field,
             value=after[field],
-            message=f"is `{display_text(before[field])}`",
+            message=f"is declared as `{display_text(before[field])}`",
             hint=_HINTS.get(field, _FIXED_HINT),
         )
         for field in after

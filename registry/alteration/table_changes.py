@@ -213,7 +213,12 @@ def _owned(altered: AlteredTable, change: AddColumnChange, name: str) -> Altered
         owner = owner or altered.owner_of(group.name)
     if owner is None:
         if change.source is not None:
-            refuse("source", change.source, "no stream reads the column", "name the `stream`")
+            refuse(
+                "source",
+                change.source,
+                "no stream reads the column, so this has no effect",
+                "name the stream in `stream`",
+            )
         return altered
     if owner not in altered.streams:
         refuse(
@@ -408,7 +413,7 @@ def _remove_option(
         return altered.with_options(options).with_origin(index, option=key)
     _check_option(key, "key")
     if key in physical_table(spec).options:
-        refuse("key", key, "this option is the same for every table", "leave it")
+        refuse("key", key, "this option is the same for every table", "leave it as it is")
     # Not declared: if the schema has it, another engine has set it.
     is_set = key in schema.options
     return altered.with_change(RemoveOption(key=key), index) if is_set else altered

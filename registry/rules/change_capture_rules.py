@@ -46,7 +46,7 @@ def check_change_capture(table: TableSpec, stream: StreamSpec) -> Iterator[Field
         yield problem_at(
             "delete_when",
             value=stream.delete_when,
-            message="the events of captured changes say by themselves which are deletes",
+            message="each event of a captured change says itself whether it is a delete",
             hint="leave it out; `on_delete` says what deletes do",
         )
     if stream.on_tombstone.deletes and has_row_image(stream.format):
@@ -65,12 +65,12 @@ def _check_sources(stream: StreamSpec) -> Iterator[FieldProblem]:
         problem = None
         if mapping.source.is_of_change and not stream.captures_changes:
             problem = (
-                f"messages of the format `{declared.type}` are rows, and no events of changes",
+                f"messages of the format `{declared.type}` are rows, not change events",
                 "declare the format `debezium`, `maxwell` or `canal`",
             )
         elif mapping.source is ColumnSource.CHANGE and not has_row_image(declared):
             problem = (
-                "an unwrapped event has its parts beside the fields of the row",
+                "an unwrapped event has its own fields beside the fields of the row",
                 "leave `source` out, and read a field such as `__source_ts_ms`",
             )
         elif mapping.source is ColumnSource.CHANGE_POSITION and isinstance(declared, CanalFormat):
@@ -82,7 +82,7 @@ def _check_sources(stream: StreamSpec) -> Iterator[FieldProblem]:
             declared, MaxwellFormat | CanalFormat
         ):
             problem = (
-                "a change of the key is one message with two keys, and its Kafka key is one of them",
+                "a change of the key is one message about two keys, and its Kafka key is only one of them",
                 "leave `source` out: the key is read from the row",
             )
         if problem is not None:
@@ -108,8 +108,8 @@ def _check_unavailable(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
                 index,
                 "on_missing",
                 value=mapping.column,
-                message=f"a change of {name} may leave a large value out that it did not touch "
-                f"(`{declared.unavailable_value}`), and `{mapping.column}` is not kept: the row would lose it",
+                message=f"a change event from {name} may leave out a large value that has not changed "
+                f"(`{declared.unavailable_value}`), and `{mapping.column}` is not kept, so the row would lose the value",
                 hint="name the column in `keep` of its sequence group when the table is declared, or declare "
                 "`on_missing: null` or `reject`",
             )
@@ -117,9 +117,9 @@ def _check_unavailable(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
         yield problem_at(
             "on_new_field",
             value=stream.on_new_field,
-            message=f"a change of {name} may leave a large value out that it did not touch "
-            f"(`{declared.unavailable_value}`), so a new column of texts, bytes, lists or objects has to be kept, and "
-            "only columns of a sequence group are; the stream has none",
+            message=f"a change event from {name} may leave out a large value that has not changed "
+            f"(`{declared.unavailable_value}`), so a new column of texts, bytes, lists or objects has to be kept; "
+            "only columns of a sequence group can be kept, and the stream has no sequence group",
             hint="use `ignore` or `reject`, or a partial-update table with a sequence group for the stream",
         )
 

@@ -84,7 +84,7 @@ def _check_source(mapping: StreamColumn, index: int) -> Iterator[FieldProblem]:
             index,
             "constant",
             value=mapping.constant,
-            message="the column has an expression, too",
+            message="the column has both a constant and an expression",
             hint="give one of them; an expression can contain the constant",
         )
     elif named and mapping.source is not named[0]:
@@ -93,7 +93,7 @@ def _check_source(mapping: StreamColumn, index: int) -> Iterator[FieldProblem]:
             index,
             "source",
             value=mapping.source.value,
-            message=f"the column has `{named[0].value}`, and is read from no part of the record",
+            message=f"the column has `{named[0].value}`, so it is not read from a part of the record",
             hint="leave `source` out",
         )
     elif not named and mapping.source in given:
@@ -103,7 +103,7 @@ def _check_source(mapping: StreamColumn, index: int) -> Iterator[FieldProblem]:
             "source",
             value=mapping.source.value,
             message=f"the column has no `{mapping.source.value}`",
-            hint=f"give `{mapping.source.value}`, which implies this source",
+            hint=f"give `{mapping.source.value}`; `source` then follows from it",
         )
     if not named:
         return
@@ -116,7 +116,7 @@ def _check_source(mapping: StreamColumn, index: int) -> Iterator[FieldProblem]:
             index,
             name,
             value=value,
-            message=f"the column has `{named[0].value}`, beside which this has no effect",
+            message=f"this has no effect, because the column has `{named[0].value}`",
             hint="leave it out",
         )
 
@@ -149,7 +149,9 @@ def _check_default(stream: StreamSpec, mapping: StreamColumn, index: int) -> Ite
         message = "a record without the field has the default, so `on_missing` has no effect"
         hint = "leave one of them out"
     elif isinstance(stream.format, ALWAYS_WHOLE):
-        message = f"a message of the format `{stream.format.type}` has every field"
+        message = (
+            f"a message of the format `{stream.format.type}` has every field, so this has no effect"
+        )
         hint = "leave it out, or declare `default` of the table's column"
     else:
         return
@@ -237,13 +239,13 @@ def _check_fields(stream: StreamSpec) -> Iterator[FieldProblem]:
         if fault is not None:
             message, hint = fault
         elif len(path) > PATH_PARTS_MAX:
-            message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(path)}"
+            message = f"a path has at most {PATH_PARTS_MAX} names, this one has {len(path)}"
             hint = "use a field that is less deep"
         elif path in columns:
             message = f"{columns[path]} is read from this field, and its type is that of the field"
             hint = "leave it out"
         elif path in inside:
-            message = f"this is an object of the message: {inside[path]} is inside of it"
+            message = f"this is an object of the message: {inside[path]} is read from inside of it"
             hint = "name the field that holds the value"
         elif around is not None:
             message = f"{around} is an object that contains this field"

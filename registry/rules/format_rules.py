@@ -160,8 +160,8 @@ def _check_avro_events(
             "format",
             "unwrapped",
             value=declared.unwrapped,
-            message="documents of MongoDB are JSON texts inside of the events, and columns are not read from "
-            "such texts in Avro",
+            message="documents of MongoDB are JSON texts inside of the events; if the events are in Avro, columns cannot be "
+            "read from such texts",
             hint="unwrap the events (ExtractNewDocumentState) and declare `unwrapped: true`, or send JSON",
         )
     image = () if declared.unwrapped else (AFTER,)
@@ -194,14 +194,14 @@ def _check_schema(
         yield problem_at(
             "format",
             "schema",
-            message=f"no schema of messages: {error}",
+            message=f"the schema cannot be used: {error}",
             hint="give the schema that producers write the records with, as JSON",
         )
     except ProtobufSchemaError as error:
         yield problem_at(
             "format",
             "descriptor_set",
-            message=f"no schema of messages: {error}",
+            message=f"the schema cannot be used: {error}",
             hint="`protoc --include_imports --descriptor_set_out` writes it",
         )
     if message is not None:
@@ -221,7 +221,7 @@ def _not_one_source(declared: AvroFormat | ProtobufFormat) -> FieldProblem | Non
     return problem_at(
         "format",
         next(iter(own)),
-        message=f"messages have one schema, or name theirs by id: found {quoted_list(given)}",
+        message=f"messages either have one declared schema or name their schemas by id; found {quoted_list(given)}",
         hint=f"give either {' and '.join(f'`{name}`' for name in own)}, or `schema_registry`",
     )
 
@@ -278,7 +278,7 @@ def _check_csv(declared: CsvFormat) -> Iterator[FieldProblem]:
             "format",
             "fields",
             value=repeated[0],
-            message=f"named twice: {quoted_list(repeated)}",
+            message=f"these names occur twice: {quoted_list(repeated)}",
             hint="give each value a name of its own",
         )
     if declared.delimiter == declared.quote:
@@ -286,8 +286,8 @@ def _check_csv(declared: CsvFormat) -> Iterator[FieldProblem]:
             "format",
             "quote",
             value=declared.quote,
-            message="the quote is the delimiter",
-            hint="choose two characters",
+            message="the quote and the delimiter are the same character",
+            hint="choose two different characters",
         )
     for name, character in (("delimiter", declared.delimiter), ("quote", declared.quote)):
         if character in "\r\n\0":

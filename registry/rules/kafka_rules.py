@@ -135,5 +135,5 @@ def _check_options(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator
         expected = unfit_value(name, value)
         if expected is not None:
             message = f"expected {expected}, as text"
-            hint = "leave it out, or choose such a number"
+            hint = "leave it out, or correct the value"
             yield problem_at(*path, value=value, message=message, hint=hint)

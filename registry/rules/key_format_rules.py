@@ -51,15 +51,15 @@ def check_key_format(stream: StreamSpec) -> Iterator[FieldProblem]:
             *_PATH,
             "schema_registry",
             value=declared.schema_registry,
-            message=f"the ids in values are those of the registry `{of_values}`",
-            hint="name one registry for keys and values",
+            message=f"the schema ids in values belong to the schema registry `{of_values}`",
+            hint="name the same registry for keys and values",
         )
     if declared.type == "protobuf" and () in paths:
         where = next((index for index, column in columns if not column.source_path), None)
         yield problem_at(
             *(_PATH if where is None else ("columns", where, "path")),
             value=None,
-            message="a key in Protobuf is a message, and no value as a whole",
+            message="a Protobuf key is a message, which cannot be read as one value",
             hint="name the field of the message",
         )
 

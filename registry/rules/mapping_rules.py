@@ -95,7 +95,7 @@ def _check_path(
         message, hint = fault
         yield problem_at(*json_path, value=mapping.path, message=message, hint=hint)
     if len(path) > PATH_PARTS_MAX:
-        message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(path)}"
+        message = f"a path has at most {PATH_PARTS_MAX} names, this one has {len(path)}"
         hint = "map an object that contains the field"
         yield problem_at(*json_path, value=mapping.path, message=message, hint=hint)
     known = inside.get(_record_path(mapping))

@@ -39,8 +39,8 @@ def check_new_fields(
         yield problem_at(
             "on_new_field",
             value=stream.on_new_field,
-            message="the stream has no sequence group, so none would order its new columns, and the table allows that "
-            "of single columns only",
+            message="the stream has no sequence group that would order its new columns, and the table does not declare "
+            "`unordered: allowed`",
             hint="use `ignore` or `reject`, or a table with `unordered: allowed` or a group for the stream",
         )
     if table.merge_engine is not MergeEngine.AGGREGATION or not others:

@@ -59,12 +59,12 @@ def check_record_kinds(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
             "on_delete",
             value=stream.on_delete.value,
             message="no record is a delete: the stream has no `delete_when`",
-            hint="declare `delete_when`, such as `op = 'd'`; for records without a value `on_tombstone`",
+            hint="declare `delete_when`, such as `op = 'd'`; for records without a value declare `on_tombstone`",
         )
     elif has_deletes and stream.on_delete is None:
         yield problem_at(
             "on_delete",
-            message=f"it has to be declared: {_undeclared(table, stream)}",
+            message=f"the effect of deletes has to be declared: {_undeclared(table, stream)}",
             hint="use `ignore` or `dead_letter`, or declare `deletes` in the table",
         )
     if stream.on_delete is not None:
@@ -105,7 +105,7 @@ def _check_conditions(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
 def _too_deep(fields: Sequence[MappedColumn]) -> Iterator[tuple[MappedColumn, str, str]]:
     for field in fields:
         if len(field.path) > PATH_PARTS_MAX:
-            message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(field.path)}"
+            message = f"a path has at most {PATH_PARTS_MAX} names, this one has {len(field.path)}"
             yield field, message, "use a field that is less deep"
 
 
@@ -147,7 +147,7 @@ def _check_effect(
 def _undeclared(table: TableSpec, stream: StreamSpec) -> str:
     is_partial = table.merge_engine is MergeEngine.PARTIAL_UPDATE
     if is_partial and table.sequence_groups and stream.sequence_group is None:
-        return "the stream owns no sequence group, and a delete of it would have no effect"
+        return "the stream owns no sequence group, so its deletes would have no effect"
     return "the table does not declare what a delete does to its rows (`deletes`)"
 
 

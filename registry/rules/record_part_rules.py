@@ -61,7 +61,7 @@ def part_misfit(source: ColumnSource, data_type: DataType, *, topic: str) -> tup
         return None
     shown = f"declare the column as {_SHOWN[source]}"
     if data_type.root not in types:
-        return f"the {source.value} of a record is no {data_type}", shown
+        return f"the {source.value} of a record cannot fill a column of type {data_type}", shown
     if source is ColumnSource.TOPIC and len(topic) > (data_type.length or len(topic)):
         return f"the name of the topic, `{topic}`, does not fit {data_type}", shown
     if source is ColumnSource.CHANGE_POSITION and (data_type.length or 0) < _POSITION_BYTES:
@@ -86,7 +86,7 @@ def check_record_parts(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
                 index,
                 "time_format" if mapping.time_format else "time_zone",
                 value=mapping.time_format or mapping.time_zone,
-                message=f"the {source.value} of a record is no text",
+                message=f"the {source.value} of a record is not a text, so this has no effect",
                 hint="leave it out",
             )
         data_type = declared_type(table, mapping.column)
@@ -104,7 +104,7 @@ def check_record_parts(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
         elif mapping.column in ordering and source in _PLACE:
             problem = (
                 f"the {source.value} of a record does not order records: offsets are compared within a "
-                "partition only, and begin anew in a topic that is made again",
+                "partition only, and begin at 0 again in a topic that is deleted and created again",
                 "leave the column out of the ordering: arrival, with partition and offset, completes the "
                 "order anyway, and is the whole order of a group without `ordering`",
             )
@@ -128,7 +128,7 @@ def _check_name(source: ColumnSource, name: str, index: int) -> Iterator[FieldPr
         yield problem_at(
             *path,
             value=name,
-            message=f"the name of a header has at most {HEADER_NAME_LENGTH_MAX} characters, this has {len(name)}",
+            message=f"the name of a header has at most {HEADER_NAME_LENGTH_MAX} characters, this one has {len(name)}",
             hint="use a shorter name",
         )
 

@@ -178,7 +178,7 @@ class RegistryStore:
             return marked
         if file.latest() == marked:
             file.create(version + 1, superseded)
-            message = f"the document of {identifier} is that of a table that was created meanwhile"
+            message = f"the document of {identifier} belongs to a table that was created meanwhile"
             raise RegistryConflict(message)
         return marked
 
@@ -207,7 +207,7 @@ class RegistryStore:
 
     def _create(self, identifier: str, version: int, data: bytes) -> None:
         if not self._file(identifier).create(version, data):
-            message = f"version {version} of the document of {identifier} is taken"
+            message = f"version {version} of the document of {identifier} was written by another process meanwhile"
             raise RegistryConflict(message)
 
     def _schema(self, identifier: str, schema_id: int) -> TableSchema | None:

@@ -56,8 +56,8 @@ def letter_selection(
         problem = Problem(
             field="partition" if partition is None else "offset_end",
             value=None if partition is None else str(end),
-            message="a range of offsets has a `partition`, and an end above its start",
-            hint="set `partition`, `offset_start` and `offset_end`, without the offset at the end",
+            message="a range of offsets needs a `partition`, and an end above its start",
+            hint="set `partition`, `offset_start` and `offset_end`; the record at `offset_end` is not in the range",
         )
         message = "the range of offsets is not valid"
         raise InvalidRequest(message, problems=[problem])
@@ -135,8 +135,8 @@ class LetterReader:
         if page is None:
             message = (
                 f"no runner of the stream {of} has answered within {self._wait_seconds:g} s\n"
-                "hint: start a runner; or list them with `braid stream dead-letters`; the numbers alone "
-                "need no runner: `limit=0`"
+                "hint: start a runner; or list the letters with `braid stream dead-letters`; their "
+                "counts need no runner: `limit=0`"
             )
             raise NoRunnerAnswers(message)
         if page.error is not None:

@@ -41,7 +41,7 @@ _ALLOWED = "accept the risk for the table with `unordered: allowed`"
 _REFUSED = {
     (MergeEngine.DEDUPLICATE, Deletes.CLEAR_COLUMNS): "rows replace each other whole",
     (MergeEngine.AGGREGATION, Deletes.CLEAR_COLUMNS): (
-        "a column that combines values does not know which of them a delete retracts"
+        "a column that combines values does not know which of the values a delete retracts"
     ),
     (MergeEngine.FIRST_ROW, Deletes.CLEAR_COLUMNS): "the first row stays as it is",
     (MergeEngine.FIRST_ROW, Deletes.REMOVE_ROW): "the first row stays as it is",
@@ -73,7 +73,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
             yield problem_at(
                 *path,
                 value=deletes.value,
-                message=f"not in {spec.merge_engine.value} tables: {reason}",
+                message=f"deletes cannot have this effect in {spec.merge_engine.value} tables: {reason}",
                 hint="use `remove_row` or `ignore`"
                 if spec.merge_engine is MergeEngine.DEDUPLICATE
                 else "use `ignore`",
@@ -169,8 +169,8 @@ def why_removal_harms(spec: TableSpec) -> str | None:
         return late
     if column_functions(spec):
         return (
-            "a delete and a later record in one commit become one record, which adds to what the "
-            "row held before the delete"
+            "a delete and a later record in one commit become one record, which is added to the "
+            "values that the row had before the delete"
         )
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
     if is_partial and (not groups or ungrouped_columns(spec)):
@@ -201,6 +201,6 @@ def _check_row_kinds(spec: TableSpec) -> Iterator[FieldProblem]:
         yield problem_at(
             *path,
             value=name,
-            message="a row of this table can be a delete, and the effect of deletes is not declared",
+            message="a row of this table can be a delete, but the effect of deletes is not declared",
             hint="declare `deletes`: `ignore`, `clear_columns` or `remove_row`",
         )

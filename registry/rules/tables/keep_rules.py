@@ -48,8 +48,8 @@ def check_keep(spec: TableSpec) -> Iterator[FieldProblem]:
                 index,
                 "keep",
                 value=quoted_list(group.keep),
-                message="all columns of the group are kept, and without tracking none is left that the "
-                "order of the group itself protects",
+                message="all columns of the group are kept; without tracking, the group needs a column that is "
+                "not kept",
                 hint="leave `tracking` true, or keep fewer columns",
             )
 
@@ -58,8 +58,8 @@ def _unfit_columns(spec: TableSpec) -> Mapping[str, tuple[str, str]]:
     """Return why columns cannot be kept, with a hint, by their names."""
     unfit = {
         name: (
-            f"`{function.function}` combines the values of the column, and a record without one adds "
-            "nothing to it already",
+            f"`{function.function}` combines the values of the column, and a record without a value "
+            "changes nothing anyway",
             "take it out of `keep`",
         )
         for name, function in column_functions(spec).items()
@@ -87,7 +87,7 @@ def _check_columns(
             message = f"the column is not in `columns` of the group `{group.name}`"
             hint = f"columns of the group: {quoted_list(group.columns)}"
         elif name in seen:
-            message, hint = "named twice", "name it once"
+            message, hint = "the column is named twice", "name it once"
         elif name in unfit:
             message, hint = unfit[name]
         else:
@@ -127,13 +127,13 @@ def check_on_missing(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProb
         if mapping.on_missing in (None, OnMissing.NULL):
             continue
         if mapping.source is ColumnSource.KEY:
-            message = "a Kafka key has every column that is read from it, or the record is refused"
+            message = "a Kafka key has a field for every column that is read from it, or the record is refused"
             hint = "leave it out"
         elif not mapping.source.is_message and mapping.source is not ColumnSource.HEADER:
-            message = f"every record has its {mapping.source.value}"
+            message = f"every record has its {mapping.source.value}, so this has no effect"
             hint = "leave it out"
         elif mapping.source.is_message and isinstance(stream.format, ALWAYS_WHOLE):
-            message = f"a message of the format `{stream.format.type}` has every field"
+            message = f"a message of the format `{stream.format.type}` has every field, so this has no effect"
             hint = "leave it out"
         elif mapping.on_missing is OnMissing.KEEP and mapping.column not in kept:
             message = (

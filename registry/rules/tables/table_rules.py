@@ -272,7 +272,7 @@ def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
                 index,
                 "unordered",
                 value=one.unordered,
-                message="nothing orders the column but its group or the merge engine, so this has no effect",
+                message="the column is ordered by its group or by the merge engine, so this has no effect",
                 hint="leave it out; it is for columns without a sequence group or with a function",
             )
     if not is_partial:

@@ -131,7 +131,7 @@ def test_a_rescaled_table_is_declared_with_its_new_buckets(with_orders: Registra
     assert with_orders.document(ORDERS) == before.model_copy(update={"table": orders(buckets=16)})
     assert with_orders.check_table("shop", "orders", orders(buckets=16)) == []
     (problem,) = with_orders.check_table("shop", "orders", orders())
-    assert (problem.message, problem.field) == ("is `16`", "buckets")
+    assert (problem.message, problem.field) == ("is declared as `16`", "buckets")
 
 
 def test_a_refused_table_leaves_nothing_behind(registrar: Registrar, file_io: MemoryFileIO) -> None:

@@ -109,7 +109,9 @@ def test_an_existing_column_cannot_be_kept_afterwards(registrar: Registrar) -> N
 
     (problem,) = caught.value.problems
     assert problem.pointer == "/sequence_groups"
-    assert "columns are kept (`keep`) from the change on that adds them" in (problem.hint or "")
+    assert "a column can be kept (`keep`) only if the change that adds it says so" in (
+        problem.hint or ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_an_existing_column_cannot_be_kept_afterwards(registrar: Registrar) -> N
         (
             {"change": "update_column_type", "column": "order_version", "type": "DECIMAL(20, 0)"},
             "/changes/0/type",
-            "have other bytes than those of INT",
+            "have other bytes than values of INT",
         ),
     ],
 )

@@ -105,18 +105,18 @@ def test_a_completed_stream_is_complete() -> None:
 
 
 REFUSED: list[tuple[str, Any, dict[str, Any], dict[str, Any], str, str]] = [
-    ("delete_when", MYSQL, {}, {"delete_when": "op = 'd'"}, "delete_when", "say by themselves which are deletes"),
+    ("delete_when", MYSQL, {}, {"delete_when": "op = 'd'"}, "delete_when", "says itself whether it is a delete"),
     ("tombstone", MYSQL, {}, {"on_tombstone": "clear_columns"}, "on_tombstone", "a tombstone repeats the delete before it"),
     ("unwrapped tombstone", UNWRAPPED, {}, {"on_tombstone": "clear_columns"}, "on_tombstone", "which order the records, are read from it"),
-    ("json", "json", {}, {}, "columns[1].source", "messages of the format `json` are rows, and no events of changes"),
-    ("part of unwrapped", UNWRAPPED, {"total": {"source": "change"}}, {}, "columns[3].source", "an unwrapped event has its parts beside the fields"),
+    ("json", "json", {}, {}, "columns[1].source", "messages of the format `json` are rows, not change events"),
+    ("part of unwrapped", UNWRAPPED, {"total": {"source": "change"}}, {}, "columns[3].source", "an unwrapped event has its own fields beside the fields"),
     ("canal", "canal", {}, {}, "columns[1].source", "Canal's messages do not have the position"),
-    ("key of maxwell", "maxwell", {"id": {"source": "key"}}, {}, "columns[0].source", "a change of the key is one message with two keys"),
+    ("key of maxwell", "maxwell", {"id": {"source": "key"}}, {}, "columns[0].source", "a change of the key is one message about two keys"),
     ("key from event", MYSQL, {"id": {"source": "change"}}, {}, "columns[0].source", "the change of a record tells records apart, not rows"),
     ("path of position", MYSQL, {"pos": {"source": "change_position", "path": "a"}}, {}, "columns[1].path", "the change_position of a record has no fields"),
     ("path of event", MYSQL, {"total": {"source": "change", "path": "$.a"}}, {}, "columns[3].path", "not a JSONPath"),
     ("on_missing", MYSQL, {"total": {"source": "change", "on_missing": "reject"}}, {}, "columns[3].on_missing", "every record has its change"),
-    ("format of position", MYSQL, {"pos": {"source": "change_position", "time_format": "iso"}}, {}, "columns[1].time_format", "the change_position of a record is no text"),
+    ("format of position", MYSQL, {"pos": {"source": "change_position", "time_format": "iso"}}, {}, "columns[1].time_format", "the change_position of a record is not a text, so this has no effect"),
 ]  # fmt: skip
 
 
@@ -139,7 +139,9 @@ def test_a_position_needs_a_column_of_bytes(kind: str) -> None:
 
     ((field, message),) = messages(problems(table, MYSQL))
     assert field == "columns[1].column"
-    assert message.startswith(("the change_position of a record is no", "the position of a change"))
+    assert message.startswith(
+        ("the change_position of a record cannot fill", "the position of a change")
+    )
 
 
 @pytest.mark.parametrize("database", ["postgresql", "oracle"])
@@ -150,7 +152,7 @@ def test_a_column_that_would_lose_values_is_refused(database: str, kind: str) ->
     (found,) = problems(table, {"type": "debezium", "database": database})
 
     assert (found.field, found.value) == ("columns[2].on_missing", "name")
-    assert "`name` is not kept: the row would lose it" in found.message
+    assert "`name` is not kept, so the row would lose the value" in found.message
     assert "name the column in `keep`" in (found.hint or "")
 
 
@@ -175,7 +177,10 @@ def test_a_stream_that_adds_columns_needs_a_group_that_keeps_them(given: Any) ->
     assert problems(whole, MYSQL, on_new_field="evolve") == []
     ((field, message),) = messages(problems(whole, given, on_new_field="evolve"))
     assert field == "on_new_field"
-    assert "only columns of a sequence group are; the stream has none" in message
+    assert (
+        "only columns of a sequence group can be kept, and the stream has no sequence group"
+        in message
+    )
 
 
 def test_a_stream_of_events_in_avro_may_add_columns() -> None:
@@ -200,7 +205,10 @@ def test_deletes_of_changes_have_to_be_declared() -> None:
     table = declared(deletes=None)
 
     ((field, message),) = messages(problems(table, MYSQL))
-    assert (field, message.partition(":")[0]) == ("on_delete", "it has to be declared")
+    assert (field, message.partition(":")[0]) == (
+        "on_delete",
+        "the effect of deletes has to be declared",
+    )
     assert problems(table, MYSQL, on_delete="ignore") == []
 
 

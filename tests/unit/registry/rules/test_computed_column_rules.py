@@ -49,29 +49,29 @@ def test_computed_columns_are_accepted_and_imply_their_source() -> None:
         (
             {"column": "a", "expression": "1", "constant": 1},
             "constant",
-            "the column has an expression, too",
+            "the column has both a constant and an expression",
         ),
         (
             {"column": "a", "expression": "1", "source": "value"},
             "source",
-            "the column has `expression`, and is read from no part of the record",
+            "the column has `expression`, so it is not read from a part of the record",
         ),
         ({"column": "a", "source": "expression"}, "source", "the column has no `expression`"),
         ({"column": "a", "source": "constant"}, "source", "the column has no `constant`"),
         (
             {"column": "a", "constant": 1, "path": "x"},
             "path",
-            "the column has `constant`, beside which this has no effect",
+            "this has no effect, because the column has `constant`",
         ),
         (
             {"column": "a", "constant": 1, "default": 2},
             "default",
-            "the column has `constant`, beside which this has no effect",
+            "this has no effect, because the column has `constant`",
         ),
         (
             {"column": "d", "expression": "NULL", "time_format": "epoch_days"},
             "time_format",
-            "the column has `expression`, beside which this has no effect",
+            "this has no effect, because the column has `expression`",
         ),
         ({"column": "a", "constant": "x"}, "constant", 'found "x", expected INT'),
         ({"column": "a", "constant": 3_000_000_000}, "constant", "found 3000000000, expected INT"),
@@ -123,7 +123,10 @@ def test_a_message_that_has_every_field_needs_no_default() -> None:
     csv = {"type": "csv", "fields": ["id", "a", "b", "d"]}
 
     assert problems({"column": "a", "default": 1}, format=csv) == [
-        ("/columns/1/default", "a message of the format `csv` has every field")
+        (
+            "/columns/1/default",
+            "a message of the format `csv` has every field, so this has no effect",
+        )
     ]
 
 
@@ -184,7 +187,10 @@ def test_what_a_field_cannot_be(fields: dict[str, str], pointer: str, message: s
 def test_an_object_is_no_field() -> None:
     (one, *_) = problems({"column": "a", "expression": "n.x"}, fields={"n": "INT", "n.x": "INT"})
 
-    assert one == ("/fields/n", "this is an object of the message: the field `n.x` is inside of it")
+    assert one == (
+        "/fields/n",
+        "this is an object of the message: the field `n.x` is read from inside of it",
+    )
 
 
 def test_fields_are_those_of_the_format() -> None:

@@ -74,7 +74,7 @@ def test_columns_fit_the_fields_of_a_schema() -> None:
 def test_a_text_that_is_no_schema_is_refused() -> None:
     (problem,) = problems({"type": "avro", "schema": "int"})
 
-    assert problem == ("/format/schema", "no schema of messages: found int, expected a record")
+    assert problem == ("/format/schema", "the schema cannot be used: found int, expected a record")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_protobuf_has_descriptors_with_a_message_or_a_registry() -> None:
 
     assert problem == (
         "/format/descriptor_set",
-        "messages have one schema, or name theirs by id: found `message`",
+        "messages either have one declared schema or name their schemas by id; found `message`",
     )
     assert problems({"type": "protobuf", "schema_registry": "shop"}) == []
 
@@ -118,7 +118,7 @@ def test_columns_fit_the_fields_of_a_message() -> None:
     assert problems({**declared, "message": "Order"}, columns=columns) == [
         (
             "/format/descriptor_set",
-            "no schema of messages: no message Order, found shop.Item, shop.Order",
+            "the schema cannot be used: no message Order, found shop.Item, shop.Order",
         )
     ]
 

@@ -117,7 +117,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         CLEARED,
         {"delete_when": ".".join("a" * 33) + " = 1", "on_delete": "ignore"},
         "delete_when",
-        "at most 32 names, this has 33",
+        "at most 32 names, this one has 33",
         "less deep",
     ),
     (

@@ -201,13 +201,13 @@ def test_one_group_ordered_by_offsets_removes_rows_safely() -> None:
             totals(column("v", "STRING", "listagg"), deletes="clear_columns"),
             "/deletes",
             "clear_columns",
-            "not in aggregation tables",
+            "deletes cannot have this effect in aggregation tables",
         ),
         (
             totals(column("v", "INT", "sum"), deletes="remove_row"),
             "/deletes",
             "remove_row",
-            "adds to what the row held before the delete",
+            "is added to the values that the row had before the delete",
         ),
         (
             grouped(
@@ -217,7 +217,7 @@ def test_one_group_ordered_by_offsets_removes_rows_safely() -> None:
             ),
             "/deletes",
             "remove_row",
-            "adds to what the row held before the delete",
+            "is added to the values that the row had before the delete",
         ),
         (
             totals(
