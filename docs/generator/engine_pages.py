@@ -36,7 +36,11 @@ def engine_page(declaration: EngineDeclaration, traps: Sequence[Trap]) -> str:
         ),
         section("Example", *_examples(ENGINE_EXAMPLES[declaration.engine])),
         section("Traps", bullets([*declaration.anomalies, *_trap_lines(own)])),
-        section("Beside Apache Paimon 2.0", compatibility_table(declaration.compatibility), LEGEND),
+        section(
+            "Compared with Apache Paimon 2.0",
+            compatibility_table(declaration.compatibility),
+            LEGEND,
+        ),
     )
 
 

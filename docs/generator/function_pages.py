@@ -50,7 +50,9 @@ def function_page(declaration: FunctionDeclaration, traps: Sequence[Trap]) -> st
         _examples(declaration),
         section("Traps", bullets([*declaration.anomalies, *map(_trap_line, own)])),
         section(
-            "Beside Apache Paimon 2.0", compatibility_table(_compatibility(declaration)), LEGEND
+            "Compared with Apache Paimon 2.0",
+            compatibility_table(_compatibility(declaration)),
+            LEGEND,
         ),
     )
 

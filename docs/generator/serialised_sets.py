@@ -27,12 +27,12 @@ def bitmap_32_text(value: object) -> str:
 
 
 def bitmap_64(numbers: str) -> bytes:
-    """Return one of a few 64-bit bitmaps, named by its numbers."""
+    """Return the 64-bit bitmap of the numbers, which must be a key of `_BITMAPS_64`."""
     return base64.b64decode(_BITMAPS_64[numbers])
 
 
 def bitmap_64_text(value: object) -> str:
-    """Return the numbers of a 64-bit bitmap, one of those few."""
+    """Return the numbers of a 64-bit bitmap, which must be one of `_BITMAPS_64`."""
     return next(f"bitmap of {numbers}" for numbers in _BITMAPS_64 if bitmap_64(numbers) == value)
 
 

@@ -28,8 +28,8 @@ from braid.lake.options.table_options import MergeEngine
 
 AGGREGATION: Final = EngineDeclaration(
     engine=MergeEngine.AGGREGATION,
-    summary="Each column combines its values by an aggregate function, last_non_null_value "
-    "where none is declared.",
+    summary="The values of each column are combined by its aggregate function; "
+    "last_non_null_value is the default.",
     effects=(
         KindEffect(
             kinds="+I +U", when="", effect="The record's value is combined into every column."
@@ -37,8 +37,8 @@ AGGREGATION: Final = EngineDeclaration(
         KindEffect(
             kinds="-U -D",
             when="",
-            effect="The record's value is taken back from every column. Where the function "
-            f"cannot do so and the column has no ignore-retract, {MERGING_FAILS}.",
+            effect="The record's value is taken back from every column. If a function cannot do "
+            f"so and its column has no ignore-retract, {MERGING_FAILS}.",
         ),
         KindEffect(
             kinds="-D",
@@ -49,8 +49,8 @@ AGGREGATION: Final = EngineDeclaration(
             kinds="-U -D", when="ignore-delete", effect="The record is dropped when written."
         ),
     ),
-    result_kind="+I; -D where aggregation.remove-record-on-delete is set and the last record "
-    "was a -D",
+    result_kind="+I, or -D if aggregation.remove-record-on-delete is set and the last record was "
+    "a -D",
     options=(
         *WRITE_OPTIONS,
         *ORDER_OPTIONS,
@@ -77,25 +77,25 @@ AGGREGATION: Final = EngineDeclaration(
     ),
     anomalies=(
         SINGLE_RECORD,
-        "A -U or -D that a column's function cannot take back is stored when it is alone in "
-        "its commit. From the next merge of its key on, every full scan and every compaction of "
-        "the table fails. Set ignore-retract of such columns: set later, it repairs the table, too. "
-        "Or create the table with ignore-delete, or, where only -D comes, with "
-        "aggregation.remove-record-on-delete.",
-        "A retract that makes a NOT NULL column null is shown by scans, but [no compaction "
-        "succeeds](../../guides/compaction.md#when-it-fails) until a value follows. Declare "
-        "the column without NOT NULL, or ignore-retract.",
-        "Two or more retracts of a key without an add make a visible row of negated sums and "
-        "nulls. Keep retracts behind the records that they take back.",
-        "After a -D that removes the row, the next +I is aggregated onto the deleted values if "
-        "no compaction came between: the sum of a deleted 5 and a new 2 is 7. Write -D with "
-        "null in the columns that are aggregated.",
-        "A sequence field becomes null by a retract, because its function is last_value. Use only "
-        "one of the two.",
+        "A -U or -D that a column's function cannot take back is stored if it is the only record "
+        "of its key in the commit. From the next merge of the key on, every full scan and every "
+        "compaction of the table fails. Set ignore-retract of such columns, which also repairs "
+        "the table if it is set later. Or create the table with ignore-delete, or, if the source "
+        "sends -D only, with aggregation.remove-record-on-delete.",
+        "If a retract makes a NOT NULL column null, scans return the null, but [no compaction "
+        "succeeds](../../guides/compaction.md#when-it-fails) until a value follows. Declare the "
+        "column without NOT NULL, or with ignore-retract.",
+        "Two or more retracts of a key without a +I or +U give a visible row of negated sums and "
+        "nulls. Write retracts after the records that they take back.",
+        "After a -D that removes the row, the next +I is added to the deleted values if no "
+        "compaction ran in between: the sum of a deleted 5 and a new 2 is 7. Write -D with nulls "
+        "in the aggregated columns.",
+        "A retract makes a sequence field null, because the function of the field is last_value. "
+        "Use either retracts or a sequence field.",
         "The merged record takes the place of the last record in the order of the merge. With a "
         "sequence field, that is not always the record that was written last.",
     ),
     compatibility=(MERGING, MAP_ORDER, ORDER_BY_SNAPSHOT, TYPES_EARLIER, NO_EFFECT),
-    many_writers="Several streams where every column's function gives one answer in any order; "
-    "otherwise one.",
+    many_writers="Several streams if the function of every column gives the same value in any "
+    "order of arrival; otherwise one stream.",
 )

@@ -19,7 +19,7 @@ from braid.lake.options.table_options import MergeEngine
 
 DEDUPLICATE: Final = EngineDeclaration(
     engine=MergeEngine.DEDUPLICATE,
-    summary="The last record of a key replaces all earlier ones whole.",
+    summary="The last record of a key replaces the whole row.",
     effects=(
         KindEffect(kinds="+I +U", when="", effect="The record replaces the row."),
         KindEffect(kinds="-U -D", when="", effect="The row is gone."),
@@ -31,10 +31,11 @@ DEDUPLICATE: Final = EngineDeclaration(
     options=(*WRITE_OPTIONS, *ORDER_OPTIONS),
     conflicts=(TWO_ORDERS,),
     anomalies=(
-        "A -U removes the row as a -D does until a +U of the key follows: the two halves of an "
-        "update are separate records. Set ignore-update-before where the source sends both.",
+        "A -U removes the row, as a -D does, until a +U of the key follows, because the two "
+        "halves of an update are separate records. Set ignore-update-before if the source sends "
+        "both.",
     ),
     compatibility=(MERGING, MAP_ORDER, ORDER_BY_SNAPSHOT, NO_EFFECT),
-    many_writers="One stream only: rows replace each other whole, so one stream's row would "
-    "erase what another wrote.",
+    many_writers="One stream only: whole rows replace each other, so the row of one stream would "
+    "erase the values of another.",
 )

@@ -20,7 +20,9 @@ FIRST_ROW: Final = EngineDeclaration(
     engine=MergeEngine.FIRST_ROW,
     summary="The first record of a key stays; later ones are dropped.",
     effects=(
-        KindEffect(kinds="+I +U", when="", effect="The record is kept where the key has none yet."),
+        KindEffect(
+            kinds="+I +U", when="", effect="The record is kept if the key has no record yet."
+        ),
         KindEffect(
             kinds="-U -D", when="ignore-delete", effect="The record is dropped when written."
         ),
@@ -36,7 +38,7 @@ FIRST_ROW: Final = EngineDeclaration(
         EngineConflict(
             option="sequence.field",
             excludes="merge-engine = first-row",
-            because="the first record written stays, whatever it holds",
+            because="the first record written stays, whatever its values are",
         ),
         EngineConflict(
             option="changelog-producer",
@@ -50,18 +52,20 @@ FIRST_ROW: Final = EngineDeclaration(
             because="no row is ever replaced, so there is nothing to mark as deleted",
         ),
     ),
-    anomalies=("A +U that comes first keeps its kind; only readers of changes see it.",),
+    anomalies=(
+        "If the first record is a +U, it keeps this kind; only readers of changes see the kind.",
+    ),
     compatibility=(
         MERGING,
         Compatibility(
             subject="-U and -D without ignore-delete",
             verdict="stricter",
-            why="The reference refuses them when it compacts; until then they are stored and hide "
-            "every later row.",
+            why="Paimon stores them, and they hide every later row, until a compaction refuses "
+            "them.",
         ),
         ORDER_BY_SNAPSHOT,
         NO_EFFECT,
     ),
-    many_writers="One stream only: which record is the first would depend on which job commits "
-    "first.",
+    many_writers="One stream only: with several, the job that commits first would decide which "
+    "record is the first.",
 )

@@ -35,40 +35,40 @@ PARTIAL_UPDATE: Final = EngineDeclaration(
         KindEffect(
             kinds="+I +U",
             when="columns without a group",
-            effect="Values that are not null replace the row's.",
+            effect="Values that are not null replace those of the row.",
         ),
         KindEffect(
             kinds="+I +U",
-            when="columns of a group, the record not older by its ordering columns",
-            effect="The group's columns are taken whole, nulls included; those with an "
-            "aggregate function combine.",
+            when="columns of a group, if the record is not older by the ordering columns",
+            effect="The group's columns get the values of the record, including nulls; columns "
+            "with an aggregate function combine them with the existing values.",
         ),
         KindEffect(
             kinds="+I +U",
-            when="columns of a group, the record older",
-            effect="Only columns with an aggregate function change; they combine in the "
-            "function's late form.",
+            when="columns of a group, if the record is older",
+            effect="Only columns with an aggregate function change; the function merges the value "
+            "as an older one.",
         ),
         KindEffect(
             kinds="+I +U",
-            when="all ordering columns of a group null",
-            effect="The group is left alone.",
+            when="columns of a group, if all its ordering columns are null",
+            effect="The group does not change.",
         ),
         KindEffect(
             kinds="-U -D",
-            when="columns of a group, the record not older",
-            effect="The group's columns become null, those with an aggregate function take the "
-            "value back, and the ordering columns are taken.",
+            when="columns of a group, if the record is not older",
+            effect="The group's columns become null, columns with an aggregate function take the "
+            "value back, and the ordering columns get the values of the record.",
         ),
         KindEffect(
             kinds="-U -D",
-            when="columns of a group, the record older",
+            when="columns of a group, if the record is older",
             effect="Only columns with an aggregate function take the value back.",
         ),
         KindEffect(
             kinds="-D",
-            when="partial-update.remove-record-on-sequence-group names an ordering column of "
-            "the group, the record not older",
+            when="partial-update.remove-record-on-sequence-group names an ordering column of the "
+            "group, and the record is not older",
             effect="The row is removed.",
         ),
         KindEffect(
@@ -81,11 +81,11 @@ PARTIAL_UPDATE: Final = EngineDeclaration(
         ),
         KindEffect(
             kinds="-U -D",
-            when="neither groups nor one of these options",
-            effect=f"The record is stored, and {MERGING_FAILS} when it meets another.",
+            when="no groups, and none of these options",
+            effect=f"The record is stored, and {MERGING_FAILS} when its key has another record.",
         ),
     ),
-    result_kind="+I, or -D where the row was removed or no +I or +U was seen",
+    result_kind="+I, or -D if the row was removed or the key has neither +I nor +U",
     options=(
         *WRITE_OPTIONS,
         *ORDER_OPTIONS,
@@ -124,7 +124,7 @@ PARTIAL_UPDATE: Final = EngineDeclaration(
         EngineConflict(
             option="partial-update.remove-record-on-delete",
             excludes="sequence groups",
-            because="a -D has no place in the groups' orders; "
+            because="a -D has no place in the orders of the groups; "
             "partial-update.remove-record-on-sequence-group gives it one",
         ),
         EngineConflict(
@@ -141,17 +141,20 @@ PARTIAL_UPDATE: Final = EngineDeclaration(
     ),
     anomalies=(
         SINGLE_RECORD,
-        "A retract that is the first record of its key first gives its values to the row and then "
-        "takes them back: with sum in a group, -U 5 and then +I 7 make 7, not 2. Let adds arrive first, or declare ignore-retract.",
-        "A key that has only retracts becomes a -D, which deletes the row that it was meant for "
-        "if that row is merged later. Keep retracts behind the records that they take back.",
-        "A retract at the same ordering value as the add it follows takes effect. Where it "
-        "should not, let ordering values not repeat.",
-        "A group whose ordering columns are partly null is compared with null as the smallest. "
+        "If a retract is the first record of its key, its values are first written to the row and "
+        "then taken back: with sum in a group, -U 5 and then +I 7 give 7, not 2. Write retracts "
+        "after the records that they take back, or declare ignore-retract.",
+        "The retracts of a key without a +I or +U are merged into a -D. If the record that they "
+        "take back is merged later, this -D deletes its row. Write retracts after the records "
+        "that they take back.",
+        "A retract with the same ordering value as an earlier +I or +U takes effect. If it should "
+        "not, do not repeat ordering values.",
+        "If only some ordering columns of a group are null, null counts as the smallest value. "
         "Fill all of them or none.",
         "A -D that clears a group also makes its NOT NULL columns null. So do two or more records "
-        "of a key, even inserts, if none of them has a version of the group. Scans "
-        "show the nulls, but [no compaction succeeds](../../guides/compaction.md#when-it-fails) until "
+        "of a key, even inserts, if none of them has an ordering value of the group. Scans "
+        "show the nulls, but [no compaction succeeds](../../guides/compaction.md#when-it-fails) "
+        "until "
         "a value follows. Declare columns of groups without NOT NULL.",
     ),
     compatibility=(
@@ -159,12 +162,12 @@ PARTIAL_UPDATE: Final = EngineDeclaration(
         Compatibility(
             subject="an ordering column in two groups, or protected by another group",
             verdict="stricter",
-            why="The reference leaves the outcome to the order of a hash map.",
+            why="In Paimon the result depends on the order of a hash map.",
         ),
         Compatibility(
             subject="an ordering column named twice in one group",
             verdict="stricter",
-            why="The second mention changes nothing, so it is a mistake.",
+            why="Refused as a mistake, because the second mention has no effect.",
         ),
         Compatibility(
             subject="projections of tables with remove-record-on-sequence-group",

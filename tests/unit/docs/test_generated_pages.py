@@ -81,7 +81,7 @@ def test_a_trap_without_a_cause_is_an_error() -> None:
 def test_the_page_of_every_function_compares_it_with_paimon(pages: dict[str, str]) -> None:
     for name in FUNCTIONS:
         page = pages[f"docs/reference/aggregate-functions/{name}.md"]
-        assert "## Beside Apache Paimon 2.0" in page
+        assert "## Compared with Apache Paimon 2.0" in page
         assert page.count("| record |") == len(EXAMPLES[name])
 
 
