@@ -105,7 +105,7 @@ class _Parser:
     def _body(self, message: Any, depth: int) -> None:
         """Read what stands between the braces of a message."""
         if depth > _NESTING_MAX:
-            self._fail(message.name, f"messages nested at most {_NESTING_MAX} deep")
+            self._fail(message.name, f"messages nested at most {_NESTING_MAX} levels deep")
         self._expect("{")
         entries: list[Any] = []
         optional: list[Any] = []

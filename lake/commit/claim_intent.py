@@ -260,8 +260,8 @@ def _check_no_older_rows(
         Problem(
             field=f"topic.{position.topic}.{partition}",
             value=str(before),
-            message=f"the stream reads again, and has yet to pass {ahead} offsets that it has read "
-            f"before, but {_CAUSES[cause].format(after=after)}: rows would stay older than they were",
+            message=f"the stream is reading old records again and cannot read {ahead} of the offsets that it had "
+            f"read before, because {_CAUSES[cause].format(after=after)}; rows would remain older than they were",
             hint="delete the stream, and register it under another name: it reads all that the topic "
             "holds",
         )

@@ -171,7 +171,7 @@ class CommitRun:
             # the newest one.
             latest = state.latest
             if latest is not None and self.reader.snapshots.latest_id() == latest.id:
-                message = f"snapshot {latest.id} is the newest, but names a missing manifest"
+                message = f"snapshot {latest.id} is the newest, but refers to a manifest that does not exist"
                 raise CorruptData(message) from error
             return None
 

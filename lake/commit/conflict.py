@@ -237,7 +237,7 @@ def _check_disjoint(run: Iterable[ManifestEntry], key_fields: Sequence[DataField
     bounds.sort(key=lambda item: item[:2])
     for (_, high, left), (low, _, right) in pairwise(bounds):
         if low <= high:
-            text = f"{_description(left)} and {right.file.file_name} overlap on level {left.file.level}"
+            text = f"{_description(left)} and {right.file.file_name} have overlapping keys on level {left.file.level}"
             raise CommitConflict(text)
 
 

@@ -78,10 +78,10 @@ class LetterReplay:
         count = range_count(self.letters.replayed)
         if count > RANGES_MAX:
             message = (
-                f"stream `{self.expected.stream}`: the replayed offsets would make {count} ranges, and a "
-                f"position remembers {RANGES_MAX}\n"
+                f"stream `{self.expected.stream}`: the replayed offsets would form {count} ranges, and a "
+                f"position can hold only {RANGES_MAX}\n"
                 "hint: replay all dead letters of whole ranges of offsets, instead of some reasons: ranges "
-                "without an open dead letter in between are one"
+                "with no open dead letter between them are joined"
             )
             raise LimitExceeded(message)
 

@@ -100,7 +100,7 @@ class TableReader:
         latest, streams = self.newest()
         schema = self.schemas.latest()
         if schema is None:
-            message = f"{self._paths.root} is no table: it has no schema"
+            message = f"{self._paths.root} is not a table: it has no schema"
             raise TableNotFound(message)
         if self._identity is None:
             self._identity = TableIdentity(self._file_io, self._paths, schema)

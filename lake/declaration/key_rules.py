@@ -90,7 +90,7 @@ def _partition_problems(schema: TableSchema) -> Iterator[Problem]:
         yield Problem(
             field="partition",
             value=", ".join(outside),
-            message="not in the primary key, so one key could have rows in several partitions",
+            message="not every partition column is in the primary key, so one key could have rows in several partitions",
             hint=f"primary key: {', '.join([*schema.primary_keys, *outside])}; or partition by "
             "columns of the primary key only",
         )

@@ -33,7 +33,7 @@ def null_delete_problems(schema: TableSchema, options: TableOptions) -> Iterator
             yield Problem(
                 field=NULL_DELETES,
                 value=name,
-                message="not an ordering column of a sequence group",
+                message="the column is not an ordering column of a sequence group",
                 hint=known_names("ordering columns", name, ordering),
             )
     named = [group for group in groups if set(options.null_deletes).intersection(group.ordering)]
@@ -51,7 +51,7 @@ def null_delete_problems(schema: TableSchema, options: TableOptions) -> Iterator
                 yield Problem(
                     field=key,
                     value=name,
-                    message=f"no sequence group of `{NULL_DELETES}` protects the column",
+                    message=f"the column is in no sequence group whose ordering columns `{NULL_DELETES}` names",
                     hint=known_names("columns", name, sorted(protected)),
                 )
             elif key == NULL_DELETES_MARKS and field.type.root not in TEXT_ROOTS:

@@ -77,8 +77,8 @@ def _shared_column_problems(groups: dict[str, SequenceGroup]) -> Iterator[Proble
             yield Problem(
                 field=keys[-1],
                 value=name,
-                message="the column is protected more than once",
-                hint=f"also by {keys[0]}",
+                message="the column is in more than one sequence group",
+                hint=f"it is also in {keys[0]}; take it out of one of them",
             )
     for name, keys in ordered_by.items():
         if len(keys) > 1:
@@ -92,8 +92,9 @@ def _shared_column_problems(groups: dict[str, SequenceGroup]) -> Iterator[Proble
             yield Problem(
                 field=key,
                 value=name,
-                message="an ordering column is protected; other engines do not define the result",
-                hint=f"it orders {keys[0]} and changes together with that group",
+                message="an ordering column is also listed as a column of a sequence group; other engines do not "
+                "define the result",
+                hint=f"take it out of this list: it already changes together with {keys[0]}",
             )
 
 
@@ -114,7 +115,7 @@ def _delete_problems(
             yield Problem(
                 field=REMOVE_ON_GROUP,
                 value=name,
-                message="not an ordering column of a sequence group",
+                message="the column is not an ordering column of a sequence group",
                 hint=known_names("ordering columns", name, ordering),
             )
 
@@ -135,7 +136,7 @@ def _unprotected_problems(
             yield Problem(
                 field=str(function_key(schema.options, function.column)),
                 value=function.name,
-                message=f"column `{function.column}` is in no sequence group, and only protected columns can be "
+                message=f"column `{function.column}` is in no sequence group, and only columns of a group can be "
                 "aggregated",
-                hint=f"protect it by a group, or use {LAST_NON_NULL_VALUE}",
+                hint=f"put it into a sequence group, or use {LAST_NON_NULL_VALUE}",
             )

@@ -65,6 +65,6 @@ def conflict(field: str, value: str, other: str, because: str | None = None) -> 
     return Problem(
         field=field,
         value=value,
-        message=f"in conflict with {other}",
+        message=f"conflicts with {other}",
         hint=choose if because is None else f"{because}; {choose}",
     )

@@ -75,7 +75,7 @@ def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
             yield Problem(
                 field=key,
                 value=schema.options[key],
-                message="the key names no column",
+                message="the name of the option names no column",
                 hint="write `fields.<column>.<option>`",
             )
         for name in unknown_columns_of_key(schema, key):
@@ -85,7 +85,7 @@ def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
             yield Problem(
                 field=key,
                 value=schema.options[key],
-                message="the key is a path into a ROW; only whole columns have options",
+                message="the name of the option has a path into a ROW, but only whole columns have options",
                 hint=f"write `fields.{names[0]}.{segments[-1]}`",
             )
 

@@ -51,7 +51,7 @@ _DEFAULTS: Final = {
     "type": "table",
     "bucket-function.type": "default",
 }
-_NEW_TABLE: Final = "make a new table with the option and write the rows there"
+_NEW_TABLE: Final = "create a new table with the option, and write the rows there"
 
 
 def set_option(schema: TableSchema, change: SetOption, *, has_snapshots: bool) -> TableSchema:

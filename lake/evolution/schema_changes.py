@@ -23,7 +23,7 @@ VALUE = "value"
 
 def _refuse(field: str, value: object, expected: str) -> NoReturn:
     shown = None if value is None else str(value)
-    message = "a column has no such position"
+    message = "a column cannot have this position"
     problem = Problem(field=field, value=shown, message=f"expected {expected}")
     raise InvalidRequest(message, problems=[problem])
 

@@ -47,6 +47,6 @@ def live_file_path(
         UnsupportedFeature: The file lies outside the table's directory.
     """
     if file.external_path is not None:
-        message = f"data file {file.file_name} is external: {file.external_path}"
+        message = f"data file {file.file_name} is outside of the table's directory, which this version does not support: {file.external_path}"
         raise UnsupportedFeature(message)
     return data_file_path(paths, schema, partition, bucket, file.file_name)

@@ -37,9 +37,7 @@ def open_data_file(
         file = _format_reader(source, file_io, path, file_meta, written)
         rows = sum(file.row_counts)
         if rows != file_meta.row_count:
-            message = (
-                f"data file {path} has {rows} rows, its manifest entry says {file_meta.row_count}"
-            )
+            message = f"data file {path} has {rows} rows, expected {file_meta.row_count} by its manifest entry"
             raise CorruptData(message)
         yield file
 
@@ -71,7 +69,7 @@ def _read_errors(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         message = (
-            f"data file {path} is listed but absent\n"
+            f"data file {path} does not exist, although a manifest lists it\n"
             "hint: its snapshot may have expired while it was read; read a newer one"
         )
         raise CorruptData(message) from error

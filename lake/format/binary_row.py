@@ -246,7 +246,7 @@ def _read_decimal(row: memoryview, slot: int, data_type: DataType) -> Decimal:
 def _read_variable_part(row: memoryview, slot: int) -> memoryview:
     length, offset = struct.unpack_from("<II", row, slot)
     if offset + length > len(row):
-        text = f"{length} bytes at {offset} in a row of {len(row)} bytes"
+        text = f"{length} bytes at offset {offset} are not within a row of {len(row)} bytes"
         raise IndexError(text)
     return row[offset : offset + length]
 

@@ -172,7 +172,7 @@ def parse_source(number: int | None) -> FileSource | None:
         return None
     source = _SOURCES.get(number)
     if source is None:
-        text = f"data file has the source {number}, expected one of {list(_SOURCES)}"
+        text = f"a data file has the file source {number}, expected one of {list(_SOURCES)}"
         raise CorruptData(text)
     return source
 

@@ -117,7 +117,7 @@ def _value_text(field: DataField, value: object, *, is_legacy: bool) -> str:
         case int():
             return str(value)
         case _:
-            text = f"partition column `{field.name}` of type `{field.type}` has no path"
+            text = f"values of partition column `{field.name}` of type `{field.type}` cannot name a directory"
             raise UnsupportedFeature(text)
 
 

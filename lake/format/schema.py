@@ -146,7 +146,7 @@ def parse_schema(data: bytes) -> TableSchema:
     )
     for name in (*schema.primary_keys, *schema.partition_keys):
         if name not in schema.field_names:
-            text = f"schema {schema.id} has the key column `{name}` but no such column"
+            text = f"schema {schema.id} names the key column `{name}`, but has no such column"
             raise CorruptData(text)
     return schema
 

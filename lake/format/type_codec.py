@@ -64,9 +64,9 @@ def _parse(source: str | Mapping[str, object]) -> DataType:
         parsed = _TypeText(source).parse() if isinstance(source, str) else _parse_object(source)
         is_too_deep = _depth(parsed) > DEPTH_MAX
     except RecursionError:  # far beyond the limit
-        _refuse(_shown(source), f"a type is nested at most {DEPTH_MAX} deep")
+        _refuse(_shown(source), f"expected a type that is nested at most {DEPTH_MAX} levels deep")
     if is_too_deep:
-        _refuse(_shown(source), f"a type is nested at most {DEPTH_MAX} deep")
+        _refuse(_shown(source), f"expected a type that is nested at most {DEPTH_MAX} levels deep")
     return parsed
 
 
@@ -319,7 +319,7 @@ class _TypeText:
             numbers.append(self._number())
         self._expect(")")
         if len(numbers) > len(defaults):
-            self._refuse(f"at most {len(defaults)} numbers in parentheses")
+            self._refuse(f"expected at most {len(defaults)} numbers in parentheses")
         return numbers + defaults[len(numbers) :]
 
     def _number(self) -> int:
@@ -331,11 +331,11 @@ class _TypeText:
 
     def _check(self, what: str, found: int, low: int, high: int) -> None:
         if not low <= found <= high:
-            self._refuse(f"{what} {found} is outside {low}..{high}")
+            self._refuse(f"{what} {found} is not within {low} to {high}")
 
     def _next(self) -> str:
         if self._index == len(self._tokens):
-            self._refuse("it ends too early")
+            self._refuse("the text ends too early")
         self._index += 1
         return self._tokens[self._index - 1]
 

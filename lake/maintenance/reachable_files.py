@@ -173,8 +173,8 @@ class ReachableFileScan:
                 return  # it has expired or was deleted since it was listed
             if is_tag or not self._has_successor(status):
                 message = (
-                    f"{status.path} names a missing manifest, so the files that it keeps are "
-                    f"unknown: {error}"
+                    f"{status.path} refers to a manifest that does not exist, so Braid cannot tell which files "
+                    f"this snapshot or tag needs: {error}"
                 )
                 raise CorruptData(message) from error
             # The format's own engine deletes manifests before the snapshot, so its interrupted expiry

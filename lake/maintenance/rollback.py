@@ -308,11 +308,11 @@ class TableRollback:
             # tag is missing here.
             if not any(tag.snapshot.is_same(target) for tag in self._tags.list()):
                 self._file_io.delete(path)
-                message = f"snapshot {target.id} has expired meanwhile, the table is as it was"
+                message = f"snapshot {target.id} has expired meanwhile; the table was not changed"
                 raise InvalidRequest(message)
             found = self._snapshots.find(target.id)
         if not target.is_same(found):
-            message = f"{self._paths.snapshot(target.id)} is not the target of the rollback"
+            message = f"{self._paths.snapshot(target.id)} was replaced by another snapshot, so it is not the target of the rollback"
             raise CommitConflict(message)
 
     def _reset_consumers(self, target: Snapshot) -> None:

@@ -83,7 +83,7 @@ class TableTags:
             raise
         if not snapshot.is_same(found):
             self._tags.delete(name)
-            message = f"snapshot {snapshot.id} has expired meanwhile, nothing was tagged"
+            message = f"snapshot {snapshot.id} has expired meanwhile, so nothing was tagged"
             raise InvalidRequest(message)
         return tag
 

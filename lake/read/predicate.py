@@ -217,7 +217,7 @@ def _compare(
         case Operator.GREATER_OR_EQUAL:
             return pc.greater_equal(column, value)
         case Operator.IN | Operator.IS_NULL | Operator.NOT_NULL:
-            message = f"{operator} is no comparison"
+            message = f"{operator} is not a comparison"
             raise AssertionError(message)
         case _:
             assert_never(operator)

@@ -39,7 +39,9 @@ class ChangelogStore:
         with corrupt_at(path):
             snapshot = parse_snapshot(data)
         if snapshot.id != snapshot_id:
-            message = f"{path}: the file contains snapshot {snapshot.id}"
+            message = (
+                f"{path}: the file contains snapshot {snapshot.id}, expected snapshot {snapshot_id}"
+            )
             raise CorruptData(message)
         return snapshot
 

@@ -148,7 +148,7 @@ class VectorStore:
             data = self._file_io.read_bytes(path)
         except FileNotFoundError as error:
             message = (
-                f"index file {path} is listed but absent\n"
+                f"index file {path} does not exist, although a manifest lists it\n"
                 "hint: its snapshot may have expired while it was read; read a newer one"
             )
             raise CorruptData(message) from error

@@ -90,7 +90,7 @@ class FileIndexStore:
         try:
             data = self._file_io.read_bytes(path)
         except FileNotFoundError as error:
-            message = f"file index {path} is listed but absent\n{_HINT}"
+            message = f"file index {path} does not exist, although a manifest lists it\n{_HINT}"
             raise CorruptData(message) from error
         return _decoded(data, path), len(data)
 

@@ -134,7 +134,7 @@ class Catalog:
             left = self._first_left(path, _is_found_by_name)
             if left is not None:
                 message = (
-                    f"table {identifier} cannot be created: {left} is of a table whose drop was "
+                    f"table {identifier} cannot be created: {left} is left from a table whose drop was "
                     "interrupted\nhint: drop the table again, then create it"
                 )
                 raise TableExists(message)

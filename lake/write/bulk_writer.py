@@ -221,7 +221,12 @@ def _check_bulk(schema: TableSchema) -> None:
         ),
     ]
     problems = [
-        Problem(field=key, value=value, message="such a table is not filled in bulk", hint=hint)
+        Problem(
+            field=key,
+            value=value,
+            message="a table with this option cannot be filled in bulk",
+            hint=hint,
+        )
         for key, value, is_refused, hint in refused
         if is_refused
     ]

@@ -22,7 +22,7 @@ def check_writable(schema: TableSchema) -> None:
             "bucket",
             str(options.bucket),
             options.bucket == POSTPONE_BUCKET,
-            "set a bucket count from 1, or -1 for buckets made as they are needed",
+            "set a bucket count from 1, or -1 for buckets that are added as they fill",
         ),
         (
             "primaryKeys",

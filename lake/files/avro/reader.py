@@ -105,7 +105,7 @@ class AvroFormatReader(SinglePartReader):
         try:
             found = decode_columns(data, plain, names, record_null=self._record_null)
         except IndexError as error:
-            text = f"{self._what} holds records that its schema does not fit: {error}"
+            text = f"{self._what} holds records that do not fit its schema: {error}"
             raise CorruptData(text) from error
         by_name = {column.name: column for column in plain}
         arrays = [

@@ -135,7 +135,7 @@ class _Parser:
             case WireType.STRUCT:
                 return self.struct()
             case WireType.MAP:
-                message = f"no map is expected in a Parquet footer, byte {self._position}"
+                message = f"found a map at byte {self._position} of a Parquet footer, expected none"
                 raise ValueError(message)
 
     def _list(self) -> ThriftList:
@@ -154,7 +154,7 @@ class _Parser:
     def _take(self, count: int) -> bytes:
         value = self._data[self._position : self._position + count]
         if len(value) < count:
-            message = f"a footer of {len(self._data)} bytes ends in a value of {count}"
+            message = f"a footer of {len(self._data)} bytes ends inside of a value of {count} bytes"
             raise ValueError(message)
         self._position += count
         return value

@@ -95,7 +95,7 @@ def _probe_path(directory: str) -> str:
 
 
 def _refused(directory: str, found: str) -> UnsupportedFeature:
-    message = "storage does not honour exclusive creation, commits could overwrite each other"
+    message = "storage does not honour exclusive creation, so commits could overwrite each other"
     problem = Problem(
         field="warehouse",
         value=directory,

@@ -58,7 +58,7 @@ def path_for(uri: str) -> str:
             problem = Problem(
                 field="warehouse",
                 value=uri,
-                message="the scheme of an address is in lower case",
+                message="the scheme of an address must be in lower case",
                 hint=f"write {parts.scheme}://",
             )
             message = f"cannot open {uri}"

@@ -168,7 +168,7 @@ class AvroDecoder:
         branch = self._data[self._position]
         self._position += 1
         if branch not in (0, 2):
-            text = f"branch {branch >> 1} of a union of two types"
+            text = f"found branch {branch >> 1} of a union that has two types"
             raise IndexError(text)
         return branch == 2
 

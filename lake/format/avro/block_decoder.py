@@ -144,7 +144,7 @@ class ColumnValues:
         """
         assert self.lengths is not None, "decimals are binaries"
         if len(self.lengths) and self.lengths.max() > _DECIMAL_BYTES:
-            text = f"a decimal has {self.lengths.max()} bytes"
+            text = f"a decimal has {self.lengths.max()} bytes, expected at most {_DECIMAL_BYTES}"
             raise ValueError(text)
         # Big endian, so the first byte has the sign, which fills the bytes that are not stored.
         first = self.data[self.starts]

@@ -253,7 +253,7 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
     try:
         records = [read(stream, schema) for _ in range(block.count)]
     except _DECODING_ERRORS as error:
-        text = f"{what} holds records that its schema does not fit: {error!r}"
+        text = f"{what} holds records that do not fit its schema: {error!r}"
         raise CorruptData(text) from error
     # A record can be null where the file has its records in a union with null.
     if None in records:
@@ -264,7 +264,7 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
 
 def _read_header(decoder: AvroDecoder) -> tuple[WrittenSchema, str]:
     if decoder.fixed(len(_MAGIC)) != _MAGIC:
-        text = "it does not begin with the magic"
+        text = "it does not begin with the magic bytes of Avro"
         raise ValueError(text)
     metadata: dict[str, bytes] = {}
     while count := decoder.block_count():

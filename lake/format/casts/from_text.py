@@ -169,7 +169,7 @@ def _time(text: object) -> int:
 def _digits(text: str) -> int:
     # Python's `int` accepts signs and underscores too.
     if not (text.isascii() and text.isdigit()):
-        message = f"`{text}` is not digits alone"
+        message = f"`{text}` does not consist of digits alone"
         raise ValueError(message)
     return int(text)
 

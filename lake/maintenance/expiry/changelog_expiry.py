@@ -125,7 +125,9 @@ class ChangelogExpiry:
             except ManifestGone as error:
                 if not self._snapshots.exists(earliest.id):
                     continue
-                message = f"snapshot {earliest.id} names a missing manifest: {error}"
+                message = (
+                    f"snapshot {earliest.id} refers to a manifest that does not exist: {error}"
+                )
                 raise CorruptData(message) from error
 
     def _is_held(self, changelog_id: int) -> bool:

@@ -63,8 +63,8 @@ class FileRemoval:
             return
         name, error = self._failures[0]
         message = (
-            f"{len(self._failures)} files that nothing names any more could not be deleted, the "
-            f"first is {name}: {error}\nhint: cleaning orphan files finds them"
+            f"{len(self._failures)} files that nothing refers to any more could not be deleted; "
+            f"the first is {name}: {error}\nhint: cleaning orphan files finds them"
         )
         raise StorageUnavailable(message) from error
 

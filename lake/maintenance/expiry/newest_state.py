@@ -57,5 +57,5 @@ def newest_state(store: TableStore) -> NewestState | None:
             # Only a snapshot with a successor expires, so there is a newer one.
             if snapshots.latest_id() != newest.id:
                 continue
-            message = f"snapshot {newest.id} is the newest, but names a missing manifest: {error}"
+            message = f"snapshot {newest.id} is the newest, but refers to a manifest that does not exist: {error}"
             raise CorruptData(message) from error

@@ -110,7 +110,10 @@ class RetainedSnapshots:
     def _refuse_damaged(self, one: RetainedSnapshot, error: ManifestGone) -> None:
         # If the snapshot's own file is gone too, the snapshot was deleted or expired during the read.
         if self.store.file_io.exists(one.path):
-            message = f"{one.path} names a missing manifest, so the files that it keeps are unknown: {error}"
+            message = (
+                f"{one.path} refers to a manifest that does not exist, so Braid cannot tell which files this "
+                f"snapshot or tag needs: {error}"
+            )
             raise CorruptData(message) from error
 
     def _tags(self, paths: TablePaths) -> Iterator[RetainedSnapshot]:

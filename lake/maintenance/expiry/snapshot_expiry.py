@@ -152,7 +152,9 @@ class SnapshotExpiry:
             unreferenced = self._unreferenced_without(snapshot, successor, newest)
         except ManifestGone as error:
             if self._snapshots.exists(successor.id):
-                message = f"snapshot {successor.id} names a missing manifest: {error}"
+                message = (
+                    f"snapshot {successor.id} refers to a manifest that does not exist: {error}"
+                )
                 raise CorruptData(message) from error
             # Another expiry has removed the successor meanwhile; the next one is the successor now.
             return self._step(snapshot_id, newest)

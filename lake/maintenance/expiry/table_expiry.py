@@ -88,7 +88,7 @@ def _check_options(declared: Mapping[str, str], options: TableOptions) -> None:
     """Refuse contradicting options, which a table of another engine or an older version may have."""
     problems = tuple(snapshot_retention_problems(declared, options))
     if problems:
-        message = "snapshots cannot expire, as the options of the table contradict each other"
+        message = "snapshots cannot expire, because the options of the table contradict each other"
         raise InvalidRequest(message, problems=problems)
 
 

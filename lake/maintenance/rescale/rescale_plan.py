@@ -134,7 +134,7 @@ def _check_count(entry: ManifestEntry) -> None:
     problem = Problem(
         field="bucket",
         value=str(entry.total_buckets),
-        message=f"file {entry.file.file_name} was not routed by a bucket count",
+        message=f"the rows of file {entry.file.file_name} were not routed by a bucket count",
         hint="write the rows into a new table of the wanted bucket count",
     )
     message = "only tables with a fixed bucket count can be rescaled"

@@ -213,7 +213,7 @@ def null_in_not_null_column(column: str) -> SchemaMismatch:
     problem = Problem(
         field=column,
         value=None,
-        message="the column is NOT NULL and a record holds no value for it",
+        message="the column is NOT NULL, but a record has no value for it",
         hint="make the column nullable, or write it with every record",
     )
     return SchemaMismatch("records do not fit the table", problems=[problem])

@@ -204,7 +204,9 @@ class MaintenanceService:
             identifiers = self._identifiers()
         except (LakeError, OSError) as error:
             if self._discovery.fail(POLL, str(error)):
-                logger.warning("maintenance waits: the list of tables is unknown error=%s", error)
+                logger.warning(
+                    "maintenance waits: the list of tables cannot be read error=%s", error
+                )
             return None
         if self._discovery.active:
             self._discovery.succeed(POLL)
@@ -225,7 +227,10 @@ class MaintenanceService:
         except Exception as error:
             # A defect that one table reveals must not end the maintenance of all.
             if self._tables[identifier].fail(POLL, error):
-                logger.exception("this is a bug table=%s", identifier)
+                logger.exception(
+                    "maintenance failed with an unexpected error, which is a bug table=%s",
+                    identifier,
+                )
             return []
         maintained.failures.succeed(POLL)
         return due

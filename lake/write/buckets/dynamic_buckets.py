@@ -129,7 +129,7 @@ class DynamicBuckets:
             data = self._file_io.read_bytes(path)
         except FileNotFoundError as error:
             message = (
-                f"index file {path} is listed but absent\n"
+                f"index file {path} does not exist, although a manifest lists it\n"
                 "hint: its snapshot may have expired while the writer was opened; open it again"
             )
             raise CorruptData(message) from error

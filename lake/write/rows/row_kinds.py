@@ -59,13 +59,15 @@ def _given_kinds(kinds: pa.Array | None, row_count: int) -> pa.Array:
         kinds = kinds.combine_chunks()
     problem = None
     if not pa.types.is_integer(kinds.type):
-        problem = _kinds_problem(str(kinds.type), "row kinds are of another Arrow type than int8")
+        problem = _kinds_problem(str(kinds.type), "the row kinds do not have the Arrow type int8")
     elif len(kinds) != row_count:
-        problem = _kinds_problem(str(len(kinds)), f"expected one for each of {row_count} rows")
+        problem = _kinds_problem(
+            str(len(kinds)), f"expected one row kind for each of {row_count} rows"
+        )
     elif not (known := _is_kind(kinds)).all():
         row = int(np.argmin(known))
         value = str(kinds[row].as_py()) if kinds[row].is_valid else "null"
-        problem = _kinds_problem(value, f"row {row}: this is no row kind")
+        problem = _kinds_problem(value, f"row {row}: this is not a row kind")
     if problem is not None:
         raise SchemaMismatch(_NO_FIT, problems=[problem])
     return kinds.cast(pa.int8())

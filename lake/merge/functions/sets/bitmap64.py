@@ -74,7 +74,7 @@ class Bitmap64:
         capacity = len(self._arrays[-1]) if self._arrays else 0
         is_last = last_array == len(self._arrays) - 1 and 0 <= self._last_index < capacity
         if len(found) != keys or not is_last:
-            text = "its counts contradict one another"
+            text = "its counts contradict each other"
             raise ValueError(text)
         for position in found.values():
             self._container(position)
@@ -170,7 +170,7 @@ def _read_container(reader: Reader) -> Container | None:
     kind = reader.integer(1)
     cardinality = reader.integer(4)
     if mark != 1 or kind not in tuple(Kind):
-        text = f"no container has mark {mark} and kind {kind}"
+        text = f"a container has mark {mark} and kind {kind}, which are unknown"
         raise ValueError(text)
     if kind == Kind.RUN:
         length = reader.take(2)

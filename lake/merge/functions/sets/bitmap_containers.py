@@ -103,7 +103,7 @@ def _bitmap(container: Container) -> BitMap:
     """Return a bitmap of this container alone, under key 0."""
     last = container.cardinality - 1
     if not 0 <= last < 1 << 16:
-        text = f"a container of {container.cardinality} numbers"
+        text = f"a container has {container.cardinality} numbers, expected 1 to 65536"
         raise ValueError(text)
     if container.kind is Kind.RUN:
         header = _RUN_HEADER.pack(COOKIE_WITH_RUNS, 1, 0, last)
@@ -119,7 +119,7 @@ def read_bitmap(data: bytes) -> BitMap:
         ValueError: The bytes are malformed.
     """
     if not data:
-        text = "no bytes"
+        text = "found no bytes"
         raise ValueError(text)
     bitmap = BitMap.deserialize(data)
     assert isinstance(bitmap, BitMap)

@@ -116,16 +116,18 @@ def read_node(reader: Reader, path: bytes) -> Node:
     if kind == _LEAF:
         leaf = Leaf(reader.take(_KEY_SIZE), reader.integer(8))
         if not leaf.key.startswith(path):
-            text = f"the key {leaf.key.hex()} is below {path.hex()}"
+            text = (
+                f"the key {leaf.key.hex()} does not begin with the bytes of its nodes, {path.hex()}"
+            )
             raise ValueError(text)
         return leaf
     if kind > _OF_256 or len(path) >= _KEY_SIZE or not 0 < count <= _CAPACITIES[kind]:
-        text = f"no node has type {kind}, {count} children and {len(path)} bytes above it"
+        text = f"a node has type {kind}, {count} children and {len(path)} bytes above it, which is not possible"
         raise ValueError(text)
     found, positions = _read_body(reader, kind, count)
     taken = set(positions.values())
     if len(found) != count or (kind == _OF_48 and not _are_distinct(taken, count)):
-        text = "a node does not have the children it counts"
+        text = "a node has another number of children than it declares"
         raise ValueError(text)
     branch = Branch(kind, prefix, positions=positions)
     for byte in found:

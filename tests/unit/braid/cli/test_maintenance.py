@@ -80,7 +80,7 @@ def test_a_round_that_cannot_list_the_tables_has_failed(tmp_path: Path) -> None:
 
     done = once(tmp_path)
 
-    assert "WARNING maintenance waits: the list of tables is unknown" in done.stderr
+    assert "WARNING maintenance waits: the list of tables cannot be read" in done.stderr
     assert done.returncode == 1
 
 

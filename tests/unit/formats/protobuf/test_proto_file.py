@@ -140,7 +140,7 @@ def test_names_are_found_from_the_inside_out_and_through_public_imports() -> Non
         ("service S { rpc", "found the end, expected a block in brackets"),
         ("extend M { int32 a = 1", "found the end, expected ;"),
         ('import "a', 'found `"a`, expected a file of Protobuf'),
-        ("message M {" * 70, "expected messages nested at most 64 deep"),
+        ("message M {" * 70, "expected messages nested at most 64 levels deep"),
         ("\0", "expected a file of Protobuf"),
     ],
 )

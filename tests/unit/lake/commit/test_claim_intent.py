@@ -372,7 +372,9 @@ def test_a_claim_does_not_leave_rows_older_than_they_were() -> None:
     with pytest.raises(InvalidRequest, match="cannot continue at offset 60") as generation:
         replace(GROUP_CLAIM, shows_older_rows=True).revise(streams, time_ms=7)
 
-    assert "20 offsets that it has read before" in expired.value.problems[0].message
+    assert (
+        "cannot read 20 of the offsets that it had read before" in expired.value.problems[0].message
+    )
     assert "records before 80 have expired" in expired.value.problems[0].message
     assert "new generation of its group begins at 100" in generation.value.problems[0].message
     # Before anything was read again, and where the order is stored, no row is older.

@@ -309,7 +309,7 @@ def test_a_compaction_may_not_overlap_its_level(file_io: MemoryFileIO, paths: Ta
         [appended(data_file("top", level=5), data_file("a", low=5, high=20))], commit_user="u"
     )
 
-    with pytest.raises(CommitConflict, match="overlap on level 5"):
+    with pytest.raises(CommitConflict, match="have overlapping keys on level 5"):
         committer.commit(
             [compacted((data_file("a", low=5, high=20),), (data_file("b", level=5, low=5),))],
             commit_user="u",

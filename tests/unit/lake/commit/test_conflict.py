@@ -166,7 +166,7 @@ def test_files_of_one_level_are_disjoint(low: int, high: int, is_conflict: bool)
     delta = entries(appended(data_file("new", level=5, low=low, high=high)))
 
     if is_conflict:
-        with pytest.raises(CommitConflict, match="overlap on level 5"):
+        with pytest.raises(CommitConflict, match="have overlapping keys on level 5"):
             check_levels(delta, there, [ID])
     else:
         check_levels(delta, there, [ID])

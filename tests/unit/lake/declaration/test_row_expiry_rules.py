@@ -23,13 +23,13 @@ TIME_FIELD = "record-level.time-field"
             {EXPIRE_TIME: "1 d", TIME_FIELD: "t", "changelog-producer": "lookup"},
             EXPIRE_TIME,
             "1 d",
-            "in conflict with changelog-producer = lookup",
+            "conflicts with changelog-producer = lookup",
         ),
         (
             {EXPIRE_TIME: "1 d", TIME_FIELD: "t", "changelog-producer": "full-compaction"},
             EXPIRE_TIME,
             "1 d",
-            "in conflict with changelog-producer = full-compaction",
+            "conflicts with changelog-producer = full-compaction",
         ),
     ],
 )

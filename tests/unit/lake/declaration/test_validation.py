@@ -280,7 +280,7 @@ def test_first_row_excludes_what_would_change_a_row(
 
     (problem,) = error.value.problems
     assert (problem.field, problem.value) == (field, next(iter(options.values())))
-    assert problem.message == "in conflict with merge-engine = first-row"
+    assert problem.message == "conflicts with merge-engine = first-row"
     assert because in str(problem.hint)
 
 

@@ -215,7 +215,7 @@ def test_another_number_of_rows_is_corrupt(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"data-1-0.{name}"
     WRITERS[name](path)
 
-    with pytest.raises(CorruptData, match="3 rows, its manifest entry says 4"):
+    with pytest.raises(CorruptData, match="3 rows, expected 4 by its manifest entry"):
         list(reader(path, rows=4).batches(["k"]))
 
 

@@ -419,7 +419,7 @@ def test_a_missing_file_is_corrupt_data(file_io: MemoryFileIO) -> None:
     schema = given_schema({"k": "INT"}, key=["k"])
     meta = describe(schema, key_value(schema, [[1]]))
 
-    with pytest.raises(CorruptData, match="listed but absent"):
+    with pytest.raises(CorruptData, match="does not exist, although"):
         read_back(file_io, schema, meta, ["k"])
 
 
@@ -437,7 +437,7 @@ def test_a_row_count_unlike_the_manifests_is_corrupt_data(file_io: MemoryFileIO)
     table = key_value(schema, [[1], [2]])
     write_data_file(file_io, PATH, table, schema)
 
-    with pytest.raises(CorruptData, match="has 2 rows, its manifest entry says 3"):
+    with pytest.raises(CorruptData, match="has 2 rows, expected 3 by its manifest entry"):
         read_back(file_io, schema, describe(schema, table, row_count=3), ["k"])
 
 

@@ -168,7 +168,7 @@ def test_directories_of_a_table_of_java_are_found() -> None:
 
 
 def test_a_binary_partition_has_no_path() -> None:
-    with pytest.raises(UnsupportedFeature, match="`p0` of type `BYTES` has no path"):
+    with pytest.raises(UnsupportedFeature, match="`p0` of type `BYTES` cannot name a directory"):
         _directory(b"x", _schema("BYTES"))
 
 

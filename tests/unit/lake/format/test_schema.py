@@ -109,7 +109,7 @@ def test_a_schema_without_version_is_of_the_first() -> None:
         (_document(fields=[1]), "expected a list of objects"),
         (_document(options=...), "expected an object of strings"),
         (_document(comment=4), "expected a string"),
-        (_document(primaryKeys=["z"]), "the key column `z` but no such column"),
+        (_document(primaryKeys=["z"]), "the key column `z`, but has no such column"),
         (_document(fields=[{"id": 0, "name": "k", "type": "TEXT"}]), "cannot be read"),
     ],
 )

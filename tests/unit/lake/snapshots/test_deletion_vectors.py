@@ -111,7 +111,9 @@ def test_an_absent_file_is_an_honest_error() -> None:
     entry = written(VectorStore(file_io, PATHS))
     file_io.delete(PATHS.index("index-0"))
 
-    with pytest.raises(CorruptData, match="/t/index/index-0 is listed but absent"):
+    with pytest.raises(
+        CorruptData, match="/t/index/index-0 does not exist, although a manifest lists it"
+    ):
         VectorStore(file_io, PATHS).read(entry)
 
 

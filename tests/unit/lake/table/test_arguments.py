@@ -146,7 +146,7 @@ def test_an_absent_snapshot_is_a_problem_of_its_field() -> None:
 
 def test_types_are_nested_to_a_bound() -> None:
     assert str(parse_type("ARRAY<" * 63 + "INT" + ">" * 63)).endswith(">")
-    with pytest.raises(InvalidRequest, match="at most 64 deep"):
+    with pytest.raises(InvalidRequest, match="at most 64 levels deep"):
         parse_type("ARRAY<" * 64 + "INT" + ">" * 64)
 
 

@@ -182,7 +182,7 @@ def test_nothing_that_a_drop_has_left_is_adopted(
     file_io.write_new(f"/wh/db.db/t/{left}", b"old")
 
     with pytest.raises(
-        TableExists, match=f"/wh/db.db/t/{left.split('/', maxsplit=1)[0]} is of a table"
+        TableExists, match=f"/wh/db.db/t/{left.split('/', maxsplit=1)[0]} is left from a table"
     ):
         given(catalog)
     catalog.drop_table("db.t")

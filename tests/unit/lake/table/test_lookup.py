@@ -425,7 +425,7 @@ def test_an_expired_snapshot_is_distinguished_from_damage() -> None:
 
     cold = table.lookup_at()
     table.file_io.delete_tree(f"{table.path}/bucket-0")
-    with pytest.raises(CorruptData, match="is listed but absent"):
+    with pytest.raises(CorruptData, match="does not exist, although a manifest lists it"):
         cold.rows(pa.table({"k": pa.array([1], pa.int32())}))
 
 

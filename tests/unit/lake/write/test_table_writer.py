@@ -165,12 +165,12 @@ def test_rows_that_do_not_fit_leave_the_writer_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("kinds", "message"),
     [
-        (pa.array([0, 4], pa.int8()), r"row 1: this is no row kind \(found `4`\)"),
-        (pa.array([None, 0], pa.int8()), r"row 0: this is no row kind \(found `null`\)"),
+        (pa.array([0, 4], pa.int8()), r"row 1: this is not a row kind \(found `4`\)"),
+        (pa.array([None, 0], pa.int8()), r"row 0: this is not a row kind \(found `null`\)"),
         (pa.array([-1, 0], pa.int64()), r"expected 0 \(\+I\), 1 \(-U\), 2 \(\+U\), 3 \(-D\)"),
-        (pa.array([255, 0], pa.uint8()), "row 0: this is no row kind"),
-        (pa.array([0], pa.int8()), r"expected one for each of 2 rows \(found `1`\)"),
-        (pa.array(["+I", "-D"]), r"another Arrow type than int8 \(found `string`\)"),
+        (pa.array([255, 0], pa.uint8()), "row 0: this is not a row kind"),
+        (pa.array([0], pa.int8()), r"expected one row kind for each of 2 rows \(found `1`\)"),
+        (pa.array(["+I", "-D"]), r"do not have the Arrow type int8 \(found `string`\)"),
     ],
 )
 def test_row_kinds_are_checked(kinds: pa.Array, message: str) -> None:

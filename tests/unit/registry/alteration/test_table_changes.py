@@ -440,5 +440,5 @@ def test_the_column_by_which_rows_expire_stays(registrar: Registrar) -> None:
         ["the column is STRING, expected INT, BIGINT, TIMESTAMP or TIMESTAMP_LTZ"],
         ["no such column"],
         ["the field `row_ttl` of the declaration sets this option"],
-        ["in conflict with changelog-producer = lookup"],
+        ["conflicts with changelog-producer = lookup"],
     ]

@@ -85,7 +85,7 @@ def test_another_codec_is_unsupported() -> None:
 def test_records_that_the_schema_does_not_fit_are_corrupt() -> None:
     data = write_container(SCHEMA, [b"\x02\x08x"])
 
-    with pytest.raises(CorruptData, match="its schema does not fit"):
+    with pytest.raises(CorruptData, match="do not fit its schema"):
         read_records(data, what="test")
 
 

@@ -107,7 +107,9 @@ def test_a_plan_is_as_small_for_as_many_buckets_as_there_can_be() -> None:
 
 
 def test_files_that_an_index_routed_are_refused() -> None:
-    with pytest.raises(UnsupportedFeature, match="file a was not routed by a bucket count"):
+    with pytest.raises(
+        UnsupportedFeature, match="the rows of file a were not routed by a bucket count"
+    ):
         plan_rescale([entry("a", bucket=0, of=-1)], {}, buckets=2)
 
 

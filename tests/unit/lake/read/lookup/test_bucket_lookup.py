@@ -309,7 +309,7 @@ def test_an_absent_file_is_an_error_and_the_next_search_tries_again() -> None:
     content = table.file_io.read_bytes(path)
     table.file_io.delete(path)
 
-    with pytest.raises(CorruptData, match="absent"):
+    with pytest.raises(CorruptData, match="does not exist"):
         lookup.find(keys(7), above_level=3)
     table.file_io.write_new(path, content)
 

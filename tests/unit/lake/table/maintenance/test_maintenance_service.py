@@ -177,7 +177,7 @@ def test_a_failing_list_of_tables_is_retried_after_pauses_and_logged_once(
             clock.advance(ms=1_000)
 
     assert [(at - begin_ms) // 1_000 for at in asked[:9]] == [0, 1, 3, 7, 15, 31, 63, 127, 128]
-    waits = "maintenance waits: the list of tables is unknown error="
+    waits = "maintenance waits: the list of tables cannot be read error="
     assert caplog.messages == [
         waits + "EROFS",
         waits + "EIO",

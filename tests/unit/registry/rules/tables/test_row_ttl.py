@@ -67,7 +67,7 @@ def test_a_time_to_live_is_declared_by_options_of_the_format(
         (
             rows(**ttl("at"), options={"changelog-producer": "lookup"}),
             "/row_ttl",
-            "in conflict with changelog-producer = lookup",
+            "conflicts with changelog-producer = lookup",
         ),
         (
             rows(options={"record-level.time-field": "at"}),
