@@ -115,7 +115,8 @@ CAUSES: Final = (
         title="Functions do not remember single records",
         says="A column stores one combined value, not the records that it was combined from. A "
         "retract is applied to the combined value alone.",
-        workaround="Set `fields.<column>.ignore-retract`, or send a -U only before a +U.",
+        workaround="Set `fields.<column>.ignore-retract`, or send a -U only if the +U of the "
+        "same update follows it.",
         names=(
             "last_value_turns_null_whatever_is_taken_back",
             "a_retract_of_a_map_compares_keys_only",

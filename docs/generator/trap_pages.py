@@ -16,9 +16,10 @@ def trap_page(traps: Sequence[Trap]) -> str:
         "Traps",
         "This page lists surprising results of merging. Apache Paimon and Braid have the same results, because "
         "every engine has to return the same rows of a table (a test compares them with Paimon's Java "
-        "reader). None of them can happen if only +I and +U are written and each column is of one of two "
-        "kinds: it has an order-free function whose results its type represents exactly, or it has no "
-        "function and is in a sequence group whose ordering values are never null and never repeat.",
+        "reader). None of these traps can happen in a table to which only +I and +U are written, and in which "
+        "each column outside the key is of one of two kinds. A column of the first kind has an order-free function, and its type "
+        "represents every result of the function exactly. A column of the second kind has no function and is in a "
+        "sequence group whose ordering values are never null and never repeat.",
         bullets(f"[{cause.title}](#{cause.anchor}): {len(own)}" for cause, own in grouped.items()),
         "How to read the tables: each line is one commit, with the kind of each record before its "
         "values, and with the rows that a reader sees after the commit. `k` is the primary key.",

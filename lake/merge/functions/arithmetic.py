@@ -44,7 +44,7 @@ _NUMERIC = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """`sum` or `product`: null counts as nothing.
+    """`sum` or `product`: null is ignored.
 
     Attributes:
         function: The column's function.

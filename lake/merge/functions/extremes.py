@@ -26,7 +26,7 @@ from braid.lake.merge.functions.support.function_errors import refused_retract
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """`max` or `min`: null counts as nothing, no retract.
+    """`max` or `min`: null is ignored, no retract.
 
     Attributes:
         function: The column's function.

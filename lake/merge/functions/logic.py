@@ -22,7 +22,7 @@ from braid.lake.merge.functions.support.function_errors import refused_retract
 
 @dataclass(frozen=True, slots=True)
 class Junction:
-    """`bool_and` or `bool_or`: null counts as nothing, no retract.
+    """`bool_and` or `bool_or`: null is ignored, no retract.
 
     Attributes:
         function: The column's function.

@@ -1,6 +1,6 @@
 """Anomalies: surprising results of the format's reference, each pinned, with a way to avoid it.
 
-None of them can happen where each column is protected by a sequence group whose ordering values do
+None of these results can happen where each column is protected by a sequence group whose ordering values do
 not repeat, or has a function that is independent of order, and rows are never removed: see `test_order_free`.
 Both machines give the reference's result; `tests/interop/test_anomalies.py` compares with the reference.
 """
@@ -33,7 +33,7 @@ def function(name: str, **options: str) -> dict[str, str]:
 def test_a_single_record_is_kept_as_it_was_written() -> Anomaly:
     """A key's only record is not merged at all, so a group without an ordering value keeps its values until a second record comes.
 
-    Workaround: give every record an ordering value, or null the group where there is none.
+    Workaround: give every record an ordering value, or set the group's columns to null in records without one.
 
     Source: merge-semantics 1.6, 3.4.
     """
@@ -67,9 +67,9 @@ def test_a_single_list_keeps_its_duplicates() -> Anomaly:
 
 @pinned
 def test_values_of_a_removed_row_come_back() -> Anomaly:
-    """After a -D removed a row (`partial-update.remove-record-on-delete`), a new record of the key is merged onto the removed values.
+    """After a -D removed a row (`partial-update.remove-record-on-delete`), a new record of the key is merged with the values of the -D.
 
-    Workaround: write every column after a removal, or let a group's columns be nulled instead.
+    Workaround: write every column after a removal, or use a sequence group, whose columns a -D sets to null instead.
 
     Source: merge-semantics 2.3, consequence 1.
     """
@@ -89,9 +89,9 @@ def test_values_of_a_removed_row_come_back() -> Anomaly:
 
 @pinned
 def test_values_of_a_removed_row_do_not_come_back_after_a_compaction() -> Anomaly:
-    """A full compaction drops the -D with its values, so the same records give another row when one ran in between.
+    """A full compaction drops the -D with its values, so the same records give another row if a full compaction ran between them.
 
-    Workaround: write every column after a removal, or let a group's columns be nulled instead.
+    Workaround: write every column after a removal, or use a sequence group, whose columns a -D sets to null instead.
 
     Source: merge-semantics 2.3, consequence 1.
     """
@@ -112,7 +112,7 @@ def test_values_of_a_removed_row_do_not_come_back_after_a_compaction() -> Anomal
 
 @pinned
 def test_a_delete_and_a_new_row_in_one_commit_remove_nothing() -> Anomaly:
-    """A commit merges its records of a key before they meet the table: a -D and the +I behind it are one +I then, which is merged onto the row as if nothing had been removed (`partial-update.remove-record-on-delete`).
+    """A commit first merges its own records of a key. So a -D and the +I that follows it become one +I, which is merged with the row as if nothing had been removed (`partial-update.remove-record-on-delete`).
 
     Workaround: commit a -D before the key's next record, or write every column after a removal.
 
@@ -137,7 +137,7 @@ def test_a_delete_and_a_new_row_in_one_commit_remove_nothing() -> Anomaly:
 def test_a_row_that_a_group_removed_comes_back_with_another_group() -> Anomaly:
     """A record of another group brings back a row that `partial-update.remove-record-on-sequence-group` removed, with the values of the -D.
 
-    Workaround: only where one stream writes all groups, or with the values of the -D null.
+    Workaround: use the option only if one stream writes all groups, or write each -D with null in all columns but the key and the ordering column.
 
     Source: merge-semantics 3.5.
     """
@@ -158,7 +158,7 @@ def test_a_row_that_a_group_removed_comes_back_with_another_group() -> Anomaly:
 
 @pinned
 def test_sums_continue_from_a_removed_row() -> Anomaly:
-    """After a -D removed a row (`aggregation.remove-record-on-delete`), the next record is aggregated onto the removed values.
+    """After a -D removed a row (`aggregation.remove-record-on-delete`), the next record is aggregated with the values of the -D.
 
     Workaround: write -D with null in the columns that are aggregated.
 
@@ -183,7 +183,7 @@ def test_sums_continue_from_a_removed_row() -> Anomaly:
 def test_an_ignored_delete_lends_its_values() -> Anomaly:
     """A stored -D that `ignore-delete` ignores still fills the columns that the key's later records leave null.
 
-    Only where the -D is in the table from before the option was set: writers discard it otherwise.
+    This happens only if the -D was written before the option was set, because writers discard a -D otherwise.
 
     Workaround: set `ignore-delete` when the table is created.
 
@@ -202,9 +202,9 @@ def test_an_ignored_delete_lends_its_values() -> Anomaly:
 
 @pinned
 def test_a_retract_that_comes_first_is_lost() -> Anomaly:
-    """A retract merged before anything it could take back cancels itself: 5 taken back, then 7 added, is 7.
+    """If a retract is merged before the record that it takes back, the row begins with the retract's value, which is then subtracted from itself: 5 taken back and then 7 added gives 7, not 2.
 
-    Workaround: keep a retract behind the record that it takes back, in one ordered stream.
+    Workaround: write a retract after the record that it takes back, in one ordered stream.
 
     Source: merge-semantics 2.3, consequence 3.
     """
@@ -217,9 +217,9 @@ def test_a_retract_that_comes_first_is_lost() -> Anomaly:
 
 @pinned
 def test_retracts_without_a_row_are_counted_from_their_own_value() -> Anomaly:
-    """A key of retracts only is invisible; merged with a later record it is a retract again and cancels itself.
+    """A key that has only retracts is invisible. Its retracts are stored as one retract. When a later record is merged with this retract, the retract is subtracted from itself and has no effect.
 
-    Workaround: keep a retract behind the record that it takes back, in one ordered stream.
+    Workaround: write a retract after the record that it takes back, in one ordered stream.
 
     Source: merge-semantics 2.3, consequences 3 and 4.
     """
@@ -235,9 +235,9 @@ def test_retracts_without_a_row_are_counted_from_their_own_value() -> Anomaly:
 
 @pinned
 def test_two_retracts_of_an_aggregation_are_a_visible_row() -> Anomaly:
-    """One retract of an unknown key is invisible under aggregation, two are a row with negative sums, and compaction keeps it.
+    """Under aggregation one retract of an unknown key is invisible, but two retracts become a visible row with negative sums, which a compaction keeps.
 
-    Workaround: keep retracts behind the records that they take back.
+    Workaround: write retracts after the records that they take back.
 
     Source: merge-semantics 2.4.
     """
@@ -254,9 +254,9 @@ def test_two_retracts_of_an_aggregation_are_a_visible_row() -> Anomaly:
 
 @pinned
 def test_a_single_retract_disappears_in_a_compaction() -> Anomaly:
-    """A full compaction drops a retract that found nothing to take back; the record that it was for then counts.
+    """A full compaction drops a retract without an earlier record of its key. If the record that it takes back arrives later, that record is not taken back.
 
-    Workaround: keep retracts behind the records that they take back.
+    Workaround: write retracts after the records that they take back.
 
     Source: merge-semantics 1.7, 7.4.
     """
@@ -273,9 +273,9 @@ def test_a_single_retract_disappears_in_a_compaction() -> Anomaly:
 
 @pinned
 def test_a_compaction_forgets_how_new_a_delete_was() -> Anomaly:
-    """Once a compaction dropped a -D, a record older than it is taken for a new row.
+    """After a compaction has dropped a -D, a record that is older than the -D becomes a new row.
 
-    Workaround: null a group with a +I instead of deleting, so that its ordering value stays.
+    Workaround: set the group's columns to null with a +I instead of deleting, so that the ordering value stays.
 
     Source: merge-semantics 7.4; decision 0008.
     """
@@ -292,9 +292,9 @@ def test_a_compaction_forgets_how_new_a_delete_was() -> Anomaly:
 
 @pinned
 def test_a_delete_that_is_kept_holds_off_older_records() -> Anomaly:
-    """A -D that no compaction dropped holds off older records: they change nothing but that the row is visible, cleared.
+    """As long as no compaction has dropped a -D, older records do not change the group's columns. But an older record makes the row visible, with the ordering value of the -D and null in the other columns of the group.
 
-    Workaround: null a group with a +I instead of deleting, so that a compaction changes nothing.
+    Workaround: set the group's columns to null with a +I instead of deleting, so that a compaction changes nothing.
 
     Source: merge-semantics 3.5.
     """
@@ -310,7 +310,7 @@ def test_a_delete_that_is_kept_holds_off_older_records() -> Anomaly:
 
 @pinned
 def test_a_sequence_field_forgets_how_new_a_delete_was() -> Anomaly:
-    """Once a compaction dropped a -D, a record with an older sequence field brings the row back.
+    """After a compaction has dropped a -D, a record with an older value in the sequence field brings the row back.
 
     Workaround: mark rows as deleted in a column of their own.
 
@@ -333,7 +333,7 @@ def test_a_sequence_field_forgets_how_new_a_delete_was() -> Anomaly:
 def test_an_equal_ordering_value_is_the_newer_one() -> Anomaly:
     """Of two records with equal ordering values the one that arrives last wins, with its nulls.
 
-    Workaround: ordering values that do not repeat; a second ordering column makes them so.
+    Workaround: use ordering values that do not repeat, for example by a second ordering column.
 
     Source: merge-semantics 3.4.
     """
@@ -368,7 +368,7 @@ def test_first_non_null_value_turns_null() -> Anomaly:
 
 @pinned
 def test_first_value_takes_the_late_record_that_arrives_last() -> Anomaly:
-    """`first_value` takes every late value, so among late records the last to arrive wins, not the oldest.
+    """`first_value` takes every late value, so of several late records the one that arrives last wins, not the oldest one.
 
     Workaround: let the records of a key arrive in order, or keep the oldest with `min`.
 
@@ -387,7 +387,7 @@ def test_first_value_takes_the_late_record_that_arrives_last() -> Anomaly:
 
 @pinned
 def test_listagg_puts_late_texts_in_order_of_arrival() -> Anomaly:
-    """`listagg` puts each late text in front, so several late ones stand in the order of their arrival, reversed.
+    """`listagg` puts each late text in front of the others, so several late texts are in the reverse order of their arrival.
 
     Workaround: `collect` rows with their ordering value, and sort when reading.
 
@@ -408,7 +408,7 @@ def test_listagg_puts_late_texts_in_order_of_arrival() -> Anomaly:
 def test_listagg_keeps_the_duplicates_of_the_first_text() -> Anomaly:
     """`listagg` with `distinct` never looks for duplicates in the text that came first.
 
-    Workaround: write one item a record.
+    Workaround: write one item per record.
 
     Source: merge-semantics 4.1.
     """
@@ -442,7 +442,7 @@ def test_collect_appends_late_lists() -> Anomaly:
 
 @pinned
 def test_a_sum_of_doubles_depends_on_the_order() -> Anomaly:
-    """Sums of FLOAT and DOUBLE are rounded at each step, so other orders and other commits give other sums.
+    """Sums of FLOAT and DOUBLE are rounded at each step, so another order of the records, or other commits, can give another sum.
 
     Workaround: DECIMAL, or integers of the smallest unit.
 
@@ -518,7 +518,7 @@ def test_a_product_of_decimals_depends_on_the_order() -> Anomaly:
 
 @pinned
 def test_a_retracted_product_is_divided_without_the_rest() -> Anomaly:
-    """Taking a factor back from a product of integers drops the rest of the division.
+    """Taking a factor back from a product of integers drops the remainder of the division.
 
     Workaround: DECIMAL or DOUBLE, or retract only what was multiplied.
 
@@ -536,7 +536,7 @@ def test_a_retracted_product_is_divided_without_the_rest() -> Anomaly:
 
 @pinned
 def test_last_value_turns_null_whatever_is_taken_back() -> Anomaly:
-    """Any retract makes `last_value` null, even one of another value or an older record.
+    """Any retract makes `last_value` null, even a retract of another value or of an older record.
 
     Workaround: `fields.<column>.ignore-retract`.
 
@@ -556,7 +556,7 @@ def test_last_value_turns_null_whatever_is_taken_back() -> Anomaly:
 def test_a_retract_of_a_map_compares_keys_only() -> Anomaly:
     """Taking a map back from `merge_map` removes its keys, whatever values they have by now.
 
-    Workaround: write -U only before a +U that brings the keys back.
+    Workaround: write a -U only if the +U of the same update follows it and brings the keys back.
 
     Source: merge-semantics 4.
     """
@@ -620,7 +620,7 @@ def test_a_retracted_row_takes_all_equal_rows_with_it() -> Anomaly:
 def test_a_count_limit_keeps_what_arrives_first() -> Anomaly:
     """`nested_update` with `count-limit` keeps the rows that arrived first, not the newest.
 
-    Workaround: no limit, and cut when reading.
+    Workaround: set no limit, and cut the list when you read it.
 
     Source: merge-semantics 4.4.
     """
@@ -641,7 +641,7 @@ def test_a_count_limit_keeps_what_arrives_first() -> Anomaly:
 
 @pinned
 def test_a_retract_takes_the_sequence_field_with_it() -> Anomaly:
-    """Under aggregation a retract makes the sequence field null, so the row becomes the oldest of its key.
+    """Under aggregation a retract makes the sequence field null, so the row counts as older than every record with a value in the sequence field.
 
     Workaround: no retracts, or no sequence field.
 
@@ -659,9 +659,9 @@ def test_a_retract_takes_the_sequence_field_with_it() -> Anomaly:
 
 @pinned
 def test_rows_of_one_commit_stand_together_under_a_sequence_field() -> Anomaly:
-    """Records that are merged early count as one at the newest sequence value: three records in one commit give 2, in two commits 1.
+    """The records of a key in one commit are merged into one record, which has the newest of their sequence values. So the same three records give 2 in one commit, but 1 in two commits.
 
-    Workaround: sequence groups instead of `sequence.field` under partial-update.
+    Workaround: use sequence groups instead of `sequence.field` under partial-update.
 
     Source: merge-semantics 3.6.
     """
@@ -678,7 +678,7 @@ def test_rows_of_one_commit_stand_together_under_a_sequence_field() -> Anomaly:
 
 @pinned
 def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
-    """A retract that a function cannot take back is stored when it is alone in its commit; when it meets a row, every full scan and every compaction of the table fails.
+    """A retract that a function cannot take back is stored when it is the only record of its key in its commit. When it is merged with a row, every full scan and every compaction of the table fails.
 
     Workaround: `ignore-retract` of the columns, which repairs a table even when it is set later; or, when the table is created, `ignore-delete` or (against -D alone) `aggregation.remove-record-on-delete`.
 
@@ -696,7 +696,7 @@ def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
 
 @pinned
 def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
-    """A -U or -D under partial-update without groups and without a rule for deletes is stored when it is the only record of its key; when it meets a row, every full scan and every compaction of the table fails.
+    """A -U or -D under partial-update without groups and without a rule for deletes is stored when it is the only record of its key in its commit. When it is merged with a row, every full scan and every compaction of the table fails.
 
     Workaround: `ignore-delete`, which repairs a table even when it is set later; or `partial-update.remove-record-on-delete`, when the table is created.
 
@@ -715,9 +715,9 @@ def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
 
 @pinned
 def test_first_rows_are_invisible_until_they_are_compacted() -> Anomaly:
-    """A first-row table shows nothing that no compaction has seen.
+    """A first-row table shows a row only after a compaction.
 
-    Workaround: compact after writing; a writer that is not write-only does.
+    Workaround: compact after writing, as Paimon's writers do unless the table is `write-only`.
 
     Source: merge-semantics 1.7, 2.2.
     """
