@@ -73,8 +73,8 @@ class FailureView(Contract):
         errors: The problems to fix; empty for a temporary failure.
         since: Time of the first of the consecutive failures, ISO 8601, UTC.
         attempts: Consecutive failures.
-        next_attempt_at: Time of the next attempt, ISO 8601, UTC; None: the next attempt needs the verb
-            `start` or another declaration of the stream.
+        next_attempt_at: Time of the next attempt, ISO 8601, UTC; None: the next attempt needs one of the
+            verbs `start`, `resume` and `restart`, or another declaration of the stream.
     """
 
     cause: str
