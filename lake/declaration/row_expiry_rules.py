@@ -23,7 +23,7 @@ _TYPES: Final = "INT, BIGINT, TIMESTAMP or TIMESTAMP_LTZ"
 
 
 def row_expiry_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield a problem for every declaration of a new or altered table by which rows do not expire as meant."""
+    """Yield a problem for each rule of expiry that the declaration of a new, altered or rescaled table breaks."""
     expire_ms, name = options.record_level_expire_time_ms, options.record_level_time_field
     yield from uncompactable_expiry(schema, options)
     if expire_ms is None:

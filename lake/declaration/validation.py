@@ -76,7 +76,7 @@ def validate_schema(schema: TableSchema) -> None:
     else:
         problems.extend(_merging_problems(schema, options))
     if problems:
-        text = "the table cannot be created as declared"
+        text = "the declaration of the table is not valid"
         raise InvalidRequest(text, problems=problems)
 
 
