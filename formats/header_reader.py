@@ -2,6 +2,8 @@
 
 A header is read like a raw message: as bytes for BINARY, as a text in UTF-8 for every other type. If a record has several
 headers of the same name, the last header counts, as in Kafka's own `Headers.lastHeader`. A header without a value is null.
+A column with a `time_format` is read as a text, which is then converted. A value that cannot be read is a fault with the
+reason `MALFORMED_HEADER`; a value that is too large for its column keeps the reason `OUT_OF_RANGE`.
 """
 
 from collections.abc import Sequence

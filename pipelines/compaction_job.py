@@ -4,9 +4,9 @@
                   ▲───────────────────── outcome ◄──────────────────────────────┘
 
 Each bucket is a separate Spark job, so a large bucket does not delay the others. Spark may run a task twice, because a
-machine was lost or is slow. This does no harm: only one of two compactions of a bucket commits. The job compacts the
-buckets that are due, once or every SECONDS, and expires snapshots and tags unless `--no-expire` is given. With `--full`
-every bucket is compacted fully, once, and nothing expires.
+machine was lost or is slow. This does no harm: of two compactions that replace the same file only one commits. The
+job compacts the buckets that are due, once or every SECONDS, and expires snapshots and tags unless `--no-expire` is
+given. With `--full` every bucket is compacted fully, once, and nothing expires.
 
     spark-submit … compaction_job.py --warehouse PATH [--every SECONDS | --full] [--parallel N] [--no-expire] [TABLE…]
 """

@@ -1,8 +1,8 @@
 """Hosted tables: compaction and expiry of the tables whose streams a runner hosts, beside its queries.
 
 Of several runners that host streams of one table, the one that holds the table's maintenance lease
-maintains it. The lease saves duplicate work; correctness does not depend on it: if two runners
-compact the same bucket, only one commits.
+maintains it. The lease saves duplicate work; correctness does not depend on it: of two compactions
+that replace the same file only one commits.
 """
 
 import logging

@@ -8,10 +8,12 @@
 | computed by the stream | the fields of its expression, unless the files have a field with the column's name and none of the fields that the stream declares in `fields` |
 | all others | the field with the column's name |
 
-A column without a field counts as missing in every row: the row gets the column's `default`, null, or what
-`on_missing` says. A file is refused if a key column or a NOT NULL column has no field, or if none of the ordering
-columns has one; a column with a `default` needs no field. Fields that fill no column are ignored, whatever
-`on_new_field` says.
+A constant column without a field keeps its constant. Any other column without a field counts as missing in every row:
+the row gets the column's `default`, null, or what `on_missing` says.
+
+Key columns and NOT NULL columns need a field, and so does at least one of the ordering columns; otherwise the file is
+refused. Constants, computed columns and columns with a `default` are exempt. With `on_null_ordering: clear` no ordering
+column needs a field. Fields that fill no column are ignored, whatever `on_new_field` says.
 
 If a file lacks a field that the stream's `where` or `delete_when` uses, the condition does not apply to the rows of
 the file. A condition over headers or other parts of a Kafka record never applies, because files do not have them.
@@ -97,9 +99,10 @@ def map_files(
 
 
 def check_filled(plan: StreamPlan, has_field: HasField | None, *, path: str) -> None:
-    """Refuse a file without a field that every row needs: of the key, the whole order, or of a NOT NULL column.
+    """Refuse a file if a key column, a NOT NULL column or all ordering columns need a field that the file does not have.
 
-    A column with a `default` needs no field.
+    Constants, computed columns and columns with a `default` need no field, and ordering columns need none with
+    `on_null_ordering: clear`.
 
     Args:
         plan: The plan of the mapped stream.

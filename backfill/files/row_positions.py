@@ -1,12 +1,14 @@
 """Positions of rows in the files of a backfill: the number of the file, and the number of the row in it.
 
-| part of a record | row of a file |
-|---|---|
-| offset, which is compared first | number of the file, in the order of paths |
-| partition | number of the row in its file |
+The columns of the order of arrival have other values in a row of a file than in a row of a Kafka record:
 
-The position of a backfill has one partition, 0, whose offset is the next row to read: the lower 31 bits are the
-number of the row, and the upper bits are the number of the file.
+| column | Kafka record | row of a file |
+|---|---|---|
+| `<group>__offset`, which is compared first | offset | number of the file, in the order of paths |
+| `<group>__partition` | partition | number of the row in its file |
+
+The position of a backfill, by contrast, has a single partition, 0. Its offset (`next_row`) is the next row to read: the
+lower 31 bits are the number of the row, and the upper bits are the number of the file.
 """
 
 from typing import Final

@@ -17,7 +17,7 @@
 | unreadable | none |
 
 Where some values of a kind fit the column's type and others do not, such as numbers that may be too large, each record is
-decided by itself. Source: `formats.json.exact_values`, for the kinds that JSON has.
+decided by itself. Source: `formats.json.exact_values`, for the kinds that JSON has; but here no text fills FLOAT or DOUBLE.
 """
 
 from enum import Enum

@@ -1,6 +1,6 @@
 """Edits of columns and of the fields nested in them, by path.
 
-`r.a` is the field `a` of the ROW `r`; `l.element.a` is the field `a` of the ROWs in the ARRAY `l`;
+`r.a` is the field `a` of the ROW `r`; `l.element.a` is the field `a` of the ROWs in the ARRAY or MULTISET `l`;
 `m.value.a` is the field `a` of the ROWs that are values of the MAP `m`. Fields inside the key of a MAP have no
 path.
 

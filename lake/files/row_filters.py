@@ -2,8 +2,9 @@
 
 If the caller allows it, a part of the file (a row group) is read in two steps (late
 materialisation): first the columns of the filter and then, if a row passes, the columns of the
-result. If few rows pass, the second step is rare. If many rows pass, two steps would decode the
-columns of the filter twice; so a part is read in one step if a row of the part before has passed.
+result. If few rows pass, the second step is rare. If many rows pass, two steps would decode those
+columns of the filter twice that the result has too; so a part is read in one step if a row of the
+part before has passed.
 `braid.lake.read` turns the conditions of a query into filters.
 """
 

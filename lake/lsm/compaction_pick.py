@@ -1,20 +1,21 @@
 """Compaction picks: which sorted runs of a bucket universal compaction takes next, by metadata alone.
 
-The runs that one compaction takes are a *unit*: here the newest run and those after it. (Units of other runs are
-made in `compaction_plan` and `level_0_merge`.) The first of these rules that
-applies decides how many:
+The runs that one compaction takes are a *unit*. The units of this module have the newest run, and possibly
+runs after it. (`level_0_merge` also makes units of the newest files of level 0, whose output stays on level 0.
+`compaction_plan` also makes units of a whole bucket, or of single files of the highest level.) The first of these
+rules that applies decides how many runs a unit has:
 
 | rule | when | takes |
 |---|---|---|
-| early full compaction | enough commits were made, an interval has passed, the bucket is small, or the levels below the highest are large | all runs |
+| early full compaction | enough commits were made, an interval has passed, the bucket is small, or the levels below the highest are large; each condition applies only if its option is set (with `changelog-producer` = `full-compaction`, the number of commits is 1 by default) | all runs |
 | size amplification | all runs but the oldest are together large compared with the oldest | all runs |
-| size ratio | the newest run is about as large as the next one, or larger | the newest run, then the next ones up to the first that is much larger than all runs before it together |
+| size ratio | the newest run, plus `compaction.size-ratio` percent (1 by default, more in off-peak hours), is at least as large as the next one | the newest run, then each next one, as long as the same holds for all runs before it together |
 | run count | there are more runs than the trigger | enough runs to leave as many as the trigger, then more by size ratio |
 | level 0 has to go up | the table needs lookup (under `lookup-compact` = `gentle` only at every `lookup-compact.max-interval`-th such pick), or else has `compaction.force-up-level-0` | all of level 0, then more by size ratio |
 
 The middle three rules require at least as many runs as the trigger. The output level of a unit is one below
-the level of the first run left out, or the highest level when no run is left out. It is never level 0, so a unit
-takes levels 0 and 1 whole, whatever their sizes.
+the level of the first run left out, or the highest level when no run is left out. The output level of a unit of this
+module is never level 0, so the unit takes levels 0 and 1 whole, whatever their sizes.
 
 Versions of Paimon differ in when levels 0 and 1 are taken. Paimon 2.0.0 compares sizes first, stops
 at the first run that is too large, and at the end adds the rest of level 0, and the level after it.

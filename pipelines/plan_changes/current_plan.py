@@ -5,8 +5,9 @@
     query: before each attempt of a micro-batch ──► `refresh` ──► `PlanSource.newest` ──► plan
 
 A plan is exchanged between two micro-batches, or between two attempts of one, never within an attempt. It is exchanged
-when a refresh was requested, and whenever the table has another schema than the plan: rows that were parsed for one
-schema are never written under another. The newest plan comes from the registry (`RegistryPlans`), or follows the schema
+on three occasions: a refresh was requested; the query itself has added columns (`FieldEvolution.evolve`); or the query's
+own table object has another schema than the plan, because rows that were parsed for one schema are never written under
+another. The newest plan comes from the registry (`RegistryPlans`), or follows the schema
 alone (`FixedDeclaration`).
 
 A running query can apply changes of some fields of a declaration only (`LIVE_FIELDS`). A change of any other

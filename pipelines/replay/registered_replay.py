@@ -1,6 +1,8 @@
-"""Dead letters of registered streams, to be listed and replayed.
+"""Access to the dead letters of registered streams, for listing and replaying them.
 
-Declaration and table come from the registry, the cluster from the operators' file.
+`RegisteredStreams` returns the reader of a stream's dead-letter topic, the judge of its letters, and a replay that has
+not begun. `letter_pages` lists the letters, and `replay_run` replays them. Declarations come from the registry, tables
+from the catalog, and clusters and schema registries from the operators' file.
 """
 
 from collections.abc import Callable

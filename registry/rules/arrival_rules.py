@@ -4,8 +4,8 @@ Pure. The order of arrival is that of Kafka's offsets, which grow within a parti
 another order needs all records of a row in one partition: it reads the row key from the Kafka key, by
 which producers choose the partition, or declares `partitioned_by_key`. On a topic of one partition this
 is always the case. The number of partitions is known only when a stream starts. So the runner checks this rule at the start
-(`pipelines/kafka/added_partitions.py`) and refuses a stream that breaks it, unless the declaration accepts the risk with
-`unordered: allowed`. Registration checks for every stream which columns it reads from the Kafka key
+(`pipelines/kafka/added_partitions.py`) and refuses a stream that breaks it, unless the declaration of the table accepts
+the risk with `unordered: allowed` (in an aggregation table: for each column that depends on the order). Registration checks for every stream which columns it reads from the Kafka key
 (`check_key_source`). `shows_older_rows` says whether rows return to older values while a stream reads records again.
 """
 

@@ -1,10 +1,11 @@
 """The documents of a warehouse, one per table: its declaration, its streams and their desired states.
 
-A dropped table's newest version is a mark, until the versions are deleted.
+The newest version of a dropped table's document is a drop marker, until the versions are deleted.
 
-Each version contains a random id of the write that created it. A writer that is refused because the
-version exists compares the content: only its own request, repeated by the object store's client after a
-lost response, has the same id. Everything else in the document may be the same if another process wrote it.
+Each version contains a random id of the write that created it. If a write is refused because the version
+exists, the writer compares the stored content with its own. The same id means that its own write succeeded:
+the response was lost, and the object store's client repeated the request. Without the id, another process's
+write of the same declaration would look the same.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,8 @@
 
 A position keeps only its newest moves (`position_moves`), but a move forwards is checked against
 the highest offset, however old that is. So after a move the highest offset is stored apart from the
-moves, by partition, until the stream has read up to it again, or beyond it:
+moves, by partition. It is stored until the stream has read up to it again, or beyond it, or until a
+later move sets the position back to it before the stream has read again:
 
 ```
 moves (100 → 40), (60 → 59), position 59:  highest offset 100, reads again

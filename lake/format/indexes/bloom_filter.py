@@ -5,8 +5,9 @@ i32 BE hash functions | bits, the lowest of each byte first
 ```
 
 A value has one bit for each hash function; it is absent unless all of these are set. Readers derive the number
-of bits from the length of the filter, so the writer chooses the size:
-`BloomFilterBuilder` makes a filter from the hashes of values (`value_hash`), sized by their number unless declared.
+of bits from the length of the filter, so the writer chooses the size. `BloomFilterBuilder` makes a filter from the
+hashes of values (`value_hash`). Its size follows from the declared number of distinct values (`items`), or from the
+number of distinct hashes that were added if no number is declared.
 
 Source: table-format 16.
 """

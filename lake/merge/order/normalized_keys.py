@@ -7,7 +7,9 @@ and bytes compare by unsigned bytes, and a prefix comes first. A ROW has the wor
 word for each position, which is 0 for arrays that end before it. A MAP has its length, then its keys and its values
 as two ARRAYs.
 
-Long texts, ARRAYs and MAPs are ranked instead: they become one word, the rank of the value in the column.
+Some columns are ranked instead: they become one word, the rank of the value in the column. These are columns with a text
+of more than 32 bytes (more than 128 bytes if all texts of the column have the same length), and columns with an ARRAY or
+MAP of more than 16 elements.
 
 `key_codes` packs narrow words into one 64-bit code. Three steps make words narrow:
 

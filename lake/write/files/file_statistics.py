@@ -3,8 +3,9 @@
 The numbers of rows, retracts and nulls, the first and the last key, and the range of sequence numbers are collected
 from the rows. The Parquet writer computes most bounds of columns anyway and keeps them in the footer; computing them
 again would take a tenth of the time of writing. Bounds are computed here only where the footer lacks them: for
-floats, because Parquet's statistics skip NaN, and for texts that are too long for a footer. Files of other formats
-have no footer with bounds, so all of their columns that have bounds are scanned.
+floats, because Parquet's statistics skip NaN, and for texts that are too long for a footer. Avro files have no
+bounds, and Arrow does not give access to the bounds in ORC files. So in files of both formats all columns of types
+with bounds are scanned.
 """
 
 from collections.abc import Mapping, Sequence
