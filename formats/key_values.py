@@ -145,7 +145,7 @@ def parse_value(text: str, field: DataField) -> object:
 
 def _parse_boolean(text: str, _: DataType) -> bool:
     if text.lower() not in _BOOLEANS:
-        message = "neither true nor false"
+        message = "it is neither `true` nor `false`"
         raise ValueError(message)
     return _BOOLEANS[text.lower()]
 

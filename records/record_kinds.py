@@ -50,7 +50,7 @@ from braid.schemas import OnDelete
 _Bools = npt.NDArray[np.bool_]
 _TOMBSTONE: Final = Fault(
     DeadLetterReason.TOMBSTONE,
-    "the record has no value; `on_tombstone` of the stream says whether such a record is a delete",
+    "the record has no value, and `on_tombstone` of the stream refuses such records",
 )
 _DELETE: Final = Fault(
     DeadLetterReason.DELETE,

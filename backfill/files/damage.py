@@ -25,7 +25,7 @@ def damaged(path: str, reason: object) -> InvalidRequest:
         field="--from",
         value=path,
         message=f"the file cannot be read: {' '.join(str(reason).split())[:_REASON_MAX]}",
-        hint="put an intact copy in its place, of the same size and time, and start the backfill again: it "
+        hint="put an intact copy in its place, of the same size and modification time, and start the backfill again: it "
         "continues; files with other rows need a backfill of another name",
     )
     message = f"{path} cannot be read"

@@ -161,7 +161,7 @@ class FileSource:
             if left_out not in self._told:
                 self._told.add(left_out)
                 self._tell(
-                    f"`{left_out.name}` does not apply to the rows of {path}, nor of other files with the same reason: {left_out.why}"
+                    f"`{left_out.name}` does not apply to the rows of {path} and of other files for which the same is true: {left_out.why}"
                 )
         return plan, RecordReader(plan, self._schema, reader_of=opened.reader_of)
 

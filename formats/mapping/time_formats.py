@@ -79,7 +79,7 @@ def time_texts(declared: TimeFormat, data_type: DataType) -> TimeTexts:
     is_moment = data_type.root in (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
     if declared.zone is not None and (unit_ns is not None or not is_moment):
         where = "a number since the epoch" if is_moment else f"a {data_type.root.value}"
-        message = f"{where} has no zone"
+        message = f"{where} has no time zone"
         raise ValueError(message)
     if unit_ns is not None:
         return _EpochTexts(data_type, unit_ns)

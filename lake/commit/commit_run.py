@@ -148,7 +148,7 @@ class CommitRun:
 
     def _why_lost(self) -> str:
         if not self._is_detached:
-            return f"lost the race to commit {self.attempts} times"
+            return f"all {self.attempts} attempts to commit lost the race against other commits"
         return (
             "the newest snapshot follows a snapshot that a rollback has removed: the newest was being "
             "committed while the rollback ran. After "

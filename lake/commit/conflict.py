@@ -60,13 +60,15 @@ def check_writers(
     buckets = schema.table_options.bucket
     for message in messages:
         if message.schema_id != schema.id:
-            text = f"rows were written under schema {message.schema_id}, the newest is {schema.id}"
+            text = f"rows were written under schema {message.schema_id}, but the newest schema is {schema.id}"
             raise CommitConflict(text)
         # A message that only deletes files keeps the bucket count of these files; a message without
         # any files is checked like a message with rows.
         brings_rows = message.new_files or message.compact_after or not message.compact_before
         if brings_rows and message.total_buckets != buckets:
-            text = f"rows were routed to {message.total_buckets} buckets, the table has {buckets}"
+            text = (
+                f"rows were routed to {message.total_buckets} buckets, but the table has {buckets}"
+            )
             raise CommitConflict(text)
 
 

@@ -118,7 +118,7 @@ def _problems_of_column(
         yield Problem(
             field=function_key(schema.options, function.column) or DEFAULT_FUNCTION,
             value=function.name,
-            message=f"column `{field.name}` is {field.type}, and `{function.name}` accepts "
+            message=f"column `{field.name}` is {field.type}, but `{function.name}` accepts "
             f"{declaration.accepted}",
             hint=f"functions for {field.type}: {', '.join(fitting) or 'none'}",
         )

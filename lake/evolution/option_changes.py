@@ -94,7 +94,7 @@ def remove_option(schema: TableSchema, change: RemoveOption, *, has_snapshots: b
             refuse_option(
                 key,
                 schema.options[key],
-                "the option is fixed by the table's first snapshot",
+                "the option cannot change any more, because the table has snapshots",
             )
         if key == _VECTORS:
             _check_vectors(schema, "false")
@@ -105,7 +105,12 @@ def _check_mutable(schema: TableSchema, key: str, value: str) -> None:
     old = schema.options.get(key)
     is_fixed = key in IMMUTABLE_OPTIONS and value != (old or _DEFAULTS.get(key))
     if is_fixed or _orders_files(schema, key):
-        refuse_option(key, value, "the option is fixed by the table's first snapshot", _NEW_TABLE)
+        refuse_option(
+            key,
+            value,
+            "the option cannot change any more, because the table has snapshots",
+            _NEW_TABLE,
+        )
     if key == _BUCKET:
         refuse_option(
             key,

@@ -145,7 +145,7 @@ def _bind(condition: Condition, types: Mapping[str, DataType]) -> BoundCondition
     if condition.op not in set(Operator):
         expected = f"expected one of {', '.join(Operator)}"
         return Problem(
-            field=name, value=condition.op, message=f"the operator is unknown, {expected}"
+            field=name, value=condition.op, message=f"the operator is unknown; {expected}"
         )
     operator = Operator(condition.op)
     arrow_type = to_arrow_type(column_type)

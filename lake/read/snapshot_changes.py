@@ -56,7 +56,7 @@ class ChangesMode(StrEnum):
             problem = Problem(
                 field="mode",
                 value=self,
-                message="the table has no changelog, its `changelog-producer` is `none`",
+                message="the table has no changelog: its `changelog-producer` is `none`",
                 hint="`delta` reads the records that were written",
             )
             message = "the changes of the table cannot be read in this mode"

@@ -58,9 +58,7 @@ class SnapshotStore:
             if snapshot is not None:
                 return snapshot
             newest = max(self.list_ids(), default=None)
-        message = (
-            f"table {self._paths.root}: the newest snapshot vanishes each time before it is read"
-        )
+        message = f"table {self._paths.root}: the newest snapshot is removed each time before it can be read"
         raise StorageUnavailable(message)
 
     def latest_id(self) -> int | None:
@@ -86,7 +84,7 @@ class SnapshotStore:
         if snapshot is None:
             ids = self.list_ids()
             kept = f"snapshots {min(ids)} to {max(ids)} are kept" if ids else "there are none"
-            message = f"table {self._paths.identifier} has no snapshot {snapshot_id}, {kept}"
+            message = f"table {self._paths.identifier} has no snapshot {snapshot_id}; {kept}"
             problem = Problem(
                 field="snapshot_id", value=str(snapshot_id), message="there is no such snapshot"
             )

@@ -55,7 +55,7 @@ class TableIdentity:
             if found != self._schema:
                 message = (
                     f"table {self._paths.identifier} at {self._paths.root} was dropped, and "
-                    "another is in its place; open it anew"
+                    "another table is in its place; open the table again"
                 )
                 raise TableNotFound(message)
             self._known = data

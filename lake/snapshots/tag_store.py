@@ -203,5 +203,5 @@ def _names(file_io: FileIO, directory: str, prefix: str, *, is_directory: bool) 
 
 def _no_such(name: str, names: list[str], *, what: str) -> InvalidRequest:
     expected = f"expected one of {', '.join(names)}" if names else f"the table has no {what}"
-    problem = Problem(field=what, value=name, message=f"there is no such {what}, {expected}")
+    problem = Problem(field=what, value=name, message=f"there is no such {what}; {expected}")
     return InvalidRequest(f"{what} `{name}` does not exist", problems=[problem])

@@ -189,7 +189,9 @@ class OpenedTable:
             # Expiry removes the snapshot before its manifests.
             if not self.store.snapshots.exists(snapshot.id):
                 raise
-            message = f"snapshot {snapshot.id} exists, but a file that it names does not: {error}"
+            message = (
+                f"snapshot {snapshot.id} exists, but a file that it refers to does not: {error}"
+            )
             raise CorruptData(message) from error
 
     def indexes_of(self, snapshot: Snapshot) -> tuple[IndexManifestEntry, ...]:

@@ -93,11 +93,11 @@ def _refuse_id(table: OpenedTable, snapshot_id: int) -> NoReturn:
     if between is not None:
         reason = "has expired" if snapshot_id < between[0] else reason
         kept = f"snapshots {between[0]} to {between[1]} are kept"
-    message = f"table {table.identifier} has no snapshot {snapshot_id}, {kept}"
+    message = f"table {table.identifier} has no snapshot {snapshot_id}; {kept}"
     problem = Problem(
         field="snapshot_id",
         value=str(snapshot_id),
-        message=f"there is no such snapshot, it {reason}",
+        message=f"there is no such snapshot: it {reason}",
         hint=_tags(table),
     )
     raise InvalidRequest(message, problems=[problem])

@@ -65,7 +65,7 @@ def provided_tokens(name: str) -> TokenSource:
     """
     found = list(entry_points(group=GROUP, name=name))
     if not found:
-        raise _refusal(name, f"no installed package names it in the entry points `{GROUP}`")
+        raise _refusal(name, f"no installed package declares it in the entry-point group `{GROUP}`")
     try:
         provide = found[0].load()
     except (ImportError, AttributeError) as error:

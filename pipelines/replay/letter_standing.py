@@ -40,14 +40,14 @@ class Standing(StrEnum):
 
 
 _WORDS = {
-    Standing.EARLIER_VERSION: "sent by a version that noted neither generation nor timestamp of the record",
+    Standing.EARLIER_VERSION: "an older version of Braid sent the letter, without generation and timestamp of the record",
     Standing.OTHER_TOPIC: "the record is of another topic, or of an earlier topic of the same name",
-    Standing.FORMER_STREAM: "sent by a former stream of this name, which was deleted, and whose position was not "
+    Standing.FORMER_STREAM: "a former stream of this name sent the letter; it was deleted, and its position was not "
     "continued",
     Standing.UNKNOWN_GENERATION: "the record's generation is above that of the table, which was rolled back or "
-    "made again",
+    "created again",
     Standing.UNKNOWN_ATTEMPT: "the table does not know any more whether the letter's batch was committed, and "
-    "a column counts a record that is written twice",
+    "a column would count the record twice",
     Standing.CUT: "the letter has only the beginning of the record's value",
 }
 

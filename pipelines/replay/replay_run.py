@@ -216,7 +216,7 @@ class ReplayRun:
 
     def _too_many(self) -> LimitExceeded:
         message = (
-            f"more than {OPEN_MAX} dead letters are open\n"
+            f"there are more than {OPEN_MAX} dead letters to replay\n"
             "hint: replay a range of offsets of some partitions at a time"
         )
         return LimitExceeded(message)

@@ -48,7 +48,7 @@ def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldPr
             yield problem_at(
                 "kafka",
                 "cluster",
-                message="the stream names no Kafka cluster, and none is called "
+                message="the stream names no Kafka cluster, and there is no cluster "
                 f"`{DEFAULT_CLUSTER}`",
                 hint=f"clusters: {quoted_list(_names(clusters))}",
             )

@@ -172,7 +172,7 @@ def _check_tombstones(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
     if key:
         yield _tombstone_problem(
             stream,
-            f"a tombstone has no value, and the key columns {quoted_list(key)} are read from it",
+            f"a tombstone has no value, but the key columns {quoted_list(key)} are read from the value",
             'read the key from the Kafka key: {"column": "'
             f'{key[0]}", "source": "key"}}, {_OTHERWISE}',
         )
@@ -182,8 +182,8 @@ def _check_tombstones(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
     if ordering:
         yield _tombstone_problem(
             stream,
-            f"a tombstone has no value, and {quoted_list(ordering)}, which order the records, are read "
-            "from it",
+            f"a tombstone has no value, but {quoted_list(ordering)}, which order the records, are read "
+            "from the value",
             "send deletes with a value and declare `delete_when`, order the group by arrival (no "
             f"`ordering`) or by the record's `timestamp` or a `header`, {_OTHERWISE}",
         )
@@ -192,8 +192,8 @@ def _check_tombstones(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
     if kept and stream.on_tombstone is OnDelete.REMOVE_ROW:
         yield _tombstone_problem(
             stream,
-            f"a tombstone has no value, and {quoted_list(kept)}, which hold the time of a delete, are read "
-            "from it",
+            f"a tombstone has no value, but {quoted_list(kept)}, which hold the time of a delete, are read "
+            "from the value",
             "leave the `columns` of `delete_retention` out, read them from the record's `timestamp` or a "
             f"`header`, {_OTHERWISE}",
         )
@@ -209,7 +209,7 @@ def _check_tombstones(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
     if needed:
         yield _tombstone_problem(
             stream,
-            f"a tombstone has no value, and the columns {quoted_list(needed)} are NOT NULL",
+            f"a tombstone has no value, but the columns {quoted_list(needed)} are NOT NULL",
             f"declare them without NOT NULL, {_OTHERWISE}",
         )
 

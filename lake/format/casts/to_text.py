@@ -98,9 +98,7 @@ def _dates(column: pa.Array) -> pa.Array:
     days = pc.min_max(column.cast(pa.int32())).as_py()
     for day in (days["min"], days["max"]):
         if day is not None and not _DAYS_MIN <= day <= _DAYS_MAX:
-            message = (
-                f"the date {day} days after 1970-01-01 has no text: expected a year from 0 to 9999"
-            )
+            message = f"the date {day} days after 1970-01-01 cannot be written as text: expected a year from 0 to 9999"
             raise ValueError(message)
     return column.cast(pa.string())
 
@@ -115,7 +113,7 @@ def _timestamps(column: pa.Array, precision: int) -> pa.Array:
             moment = EPOCH + timedelta(seconds=seconds)
         except OverflowError:
             message = (
-                f"the timestamp {seconds} seconds after 1970-01-01 has no text: "
+                f"the timestamp {seconds} seconds after 1970-01-01 cannot be written as text: "
                 "expected a year from 1 to 9999"
             )
             raise ValueError(message) from None

@@ -63,8 +63,8 @@ def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) ->
     if snapshot_id is None or snapshot_id == latest.id:
         return ()
     reason = (
-        f"snapshot {snapshot_id} is the newest that holds the positions of streams, until a commit "
-        "of this engine carries them forward"
+        f"snapshot {snapshot_id} is the newest that has the positions of streams; it stays until a "
+        "commit of Braid copies the positions into a newer snapshot"
     )
     return (Hold(snapshot_id=snapshot_id, reason=reason),)
 

@@ -85,7 +85,7 @@ class LookupKeys:
             problem = Problem(
                 field="key",
                 value=", ".join(sorted(str(name) for name in key)) or "nothing",
-                message=f"a key names exactly the columns {', '.join(self._schema.primary_keys)}",
+                message=f"expected a key with exactly the columns {', '.join(self._schema.primary_keys)}",
             )
             message = "the key does not fit the table"
             raise InvalidRequest(message, problems=[problem])

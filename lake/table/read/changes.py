@@ -187,7 +187,9 @@ class Changes:
         if found is None:
             ids = kept.list_ids()
             first = (
-                f"the oldest kept ones are those of snapshot {ids[0]}" if ids else "none are kept"
+                f"; the oldest that are kept are those of snapshot {ids[0]}"
+                if ids
+                else "; none are kept"
             )
             raise _expired(snapshot_id, first)
         return found
@@ -230,16 +232,18 @@ class Changes:
             if self.mode is ChangesMode.CHANGELOG:
                 raise _expired(
                     snapshot.id,
-                    "because a rollback restored the snapshot from a tag, and tags keep rows only",
+                    ", because a rollback restored the snapshot from a tag, and tags keep rows only",
                 ) from error
-            message = f"snapshot {snapshot.id} exists, but a file that it names does not: {error}"
+            message = (
+                f"snapshot {snapshot.id} exists, but a file that it refers to does not: {error}"
+            )
             raise CorruptData(message) from error
         return entries
 
 
 def _expired(snapshot_id: int, what_is_kept: str) -> ChangesExpired:
     message = (
-        f"the changes of snapshot {snapshot_id} are not kept, {what_is_kept}\n"
+        f"the changes of snapshot {snapshot_id} are not kept{what_is_kept}\n"
         "hint: start anew: read the newest snapshot, then the changes after it"
     )
     return ChangesExpired(message)

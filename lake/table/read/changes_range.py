@@ -67,7 +67,7 @@ def _id_until(table: OpenedTable, time_ms: int) -> int:
     oldest = min(kept.list_ids(), default=1)
     if oldest > 1:
         message = (
-            f"the changes of that time are not kept, the oldest kept ones are those of snapshot {oldest}\n"
+            f"the changes of that time are not kept; the oldest that are kept are those of snapshot {oldest}\n"
             "hint: start anew: read the newest snapshot, then the changes after it"
         )
         raise ChangesExpired(message)

@@ -39,7 +39,7 @@ def check_delete_retention(spec: TableSpec) -> Iterator[FieldProblem]:
         yield problem_at(
             "delete_retention",
             "columns",
-            message="the time of a delete has to be in a column, and the table generates none: it "
+            message="the time of a delete has to be in a column, but the table generates no such column: it "
             + ("has no sequence groups" if spec.tracking else "declares `tracking: false`"),
             hint="name a TIMESTAMP column that a deleting record fills",
         )

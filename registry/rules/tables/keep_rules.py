@@ -3,13 +3,14 @@
 Pure. In the table format a kept column becomes a sequence group of its own
 (`braid.registry.layout.physical_table`); below, *group* is the group that the declaration names.
 
-1. A kept column is a column of the group. It has no aggregate function, and is neither the row kind nor the time of
-   a delete, which belong to the record that has them.
-2. The ordering columns of the group have types whose values can be stored as bytes that compare alike.
-3. If a group keeps all of its columns, the table has tracking columns: otherwise nothing is left that the
-   group's own order protects.
+1. A kept column is a column of the group. It has no aggregate function. It is neither the column with the row kind nor
+   a column from which `delete_retention` takes the time of a delete, because in these columns the value of an older
+   record would be wrong for the newest record.
+2. The ordering columns of the group have types whose values can be stored as bytes that sort in the same order.
+3. A table in which a group keeps all of its columns needs tracking columns. Without them the group that the table
+   declares would have no column left that it orders.
 4. A stream can keep only columns that the table declares as kept, because a kept column needs a generated column in
-   the table. It may read null or reject instead.
+   the table. For a column that is not declared as kept, a stream can use `on_missing: null` or `reject`.
 5. `keep` and `reject` are for fields that a message can lack, and for headers.
 """
 
@@ -108,8 +109,8 @@ def _check_order(spec: TableSpec, group: SequenceGroupSpec, index: int) -> Itera
                 "ordering",
                 position,
                 value=name,
-                message=f"the group keeps columns, whose order is stored as bytes, and a {data_type} "
-                "has no bytes that compare as its values do",
+                message="the group keeps columns, whose order is stored as bytes, but the bytes of "
+                f"{data_type} do not sort like its values",
                 hint="order the group by columns of simple types, or keep no column",
             )
 

@@ -24,7 +24,7 @@ def parse(sql: str, text: str) -> object:
 @pytest.mark.parametrize(
     ("sql", "text", "message"),
     [
-        ("BOOLEAN", "yes", "neither true nor false"),
+        ("BOOLEAN", "yes", "it is neither `true` nor `false`"),
         ("INT", "", "not a whole number"),
         ("INT", "1.0", "not a whole number"),
         ("INT", "1_000", "not a whole number"),

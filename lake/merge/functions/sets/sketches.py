@@ -104,10 +104,10 @@ def _check_hll(function: ColumnFunction, value: bytes) -> str | None:
     sketch = _read_hll(value)
     lg_k = integer(function, LG_K, _LG_K_DEFAULT)
     if has_option(function, LG_K) and sketch.lg_config_k != lg_k:
-        return f"an HLL sketch of lg_k {sketch.lg_config_k}, and the column declares {lg_k}"
+        return f"found an HLL sketch of lg_k {sketch.lg_config_k}, but the column declares {lg_k}"
     declared = choice(function, HLL_TYPE, _HLL_TYPES[0], _HLL_TYPES).upper()
     if has_option(function, HLL_TYPE) and sketch.tgt_type.name != declared:
-        return f"a sketch of type {sketch.tgt_type.name}, and the column declares {declared}"
+        return f"found a sketch of type {sketch.tgt_type.name}, but the column declares {declared}"
     return None
 
 
@@ -123,7 +123,8 @@ def _check_theta(function: ColumnFunction, value: bytes) -> str | None:
     else:
         return None
     return (
-        f"a theta sketch of {entries} entries, {size} than the lg_k {lg_k} that the column declares"
+        f"found a theta sketch of {entries} entries, which is {size} than the lg_k {lg_k} that the "
+        "column declares"
     )
 
 

@@ -118,7 +118,7 @@ def test_a_condition_over_a_part_of_the_record_does_not_apply_to_files(tmp_path:
 
     assert bed.rows("id", "city") == [(1, "y")]
     assert bed.notices == [
-        f"`where` does not apply to the rows of {bed.files}/a.parquet, nor of other files with the same reason: "
+        f"`where` does not apply to the rows of {bed.files}/a.parquet and of other files for which the same is true: "
         "it reads parts of a Kafka record, which no file has"
     ]
 
@@ -135,7 +135,7 @@ def test_a_condition_that_does_not_apply_to_a_later_file_is_told_once(tmp_path: 
 
     assert bed.rows("id") == [(1,), (2,), (3,)]
     assert bed.notices == [
-        f"`where` does not apply to the rows of {bed.files}/b.parquet, nor of other files with the same reason: "
+        f"`where` does not apply to the rows of {bed.files}/b.parquet and of other files for which the same is true: "
         "the file has no field `x.y`"
     ]
 

@@ -204,8 +204,8 @@ def test_a_zone_moves_no_time_over_the_bounds_of_its_type(declared: str, sql: st
         ("iso", "TIMESTAMP(3)", "localtime", "no time zone has the name 'localtime'"),
         ("iso", "TIMESTAMP(3)", "posixrules", "no time zone has the name 'posixrules'"),
         ("iso", "TIMESTAMP(3)", "right/UTC", "no time zone has the name 'right/UTC'"),
-        ("iso", "DATE", "Europe/Berlin", "a DATE has no zone"),
-        ("epoch_ms", "TIMESTAMP(3)", "Europe/Berlin", "a number since the epoch has no zone"),
+        ("iso", "DATE", "Europe/Berlin", "a DATE has no time zone"),
+        ("epoch_ms", "TIMESTAMP(3)", "Europe/Berlin", "a number since the epoch has no time zone"),
         (
             "yyyy-MM-dd HHX",
             "TIMESTAMP(3)",

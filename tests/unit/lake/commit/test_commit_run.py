@@ -667,7 +667,7 @@ def test_a_schema_change_while_we_sleep_is_a_conflict(bed: Bed) -> None:
         SchemaStore(bed.file_io, bed.paths).create(table_schema(schema_id=1))
         bed.others.commit([], commit_user="other", allow_empty=True)
 
-    with pytest.raises(CommitConflict, match="schema 0, the newest is 1"):
+    with pytest.raises(CommitConflict, match="schema 0, but the newest schema is 1"):
         bed.commit(bed.pausing_at("before create-snapshot", change))
 
     bed.assert_every_commit_is_there_once()
@@ -699,7 +699,7 @@ def test_losing_forever_is_a_conflict_and_leaves_nothing(bed: Bed) -> None:
         policy=RetryPolicy(attempts_max=7),
     )
 
-    with pytest.raises(CommitConflict, match="lost the race to commit 7 times"):
+    with pytest.raises(CommitConflict, match="all 7 attempts to commit lost the race"):
         bed.commit(committer)
 
     bed.assert_every_commit_is_there_once()
@@ -716,7 +716,7 @@ def test_attempts_end_at_the_deadline(bed: Bed) -> None:
 
     committer = bed.pausing_at("before create-snapshot", slow, times=99, clock=clock)
 
-    with pytest.raises(CommitConflict, match="lost the race to commit 10 times"):
+    with pytest.raises(CommitConflict, match="all 10 attempts to commit lost the race"):
         bed.commit(committer)
 
 

@@ -321,7 +321,7 @@ def test_rows_of_an_older_schema_conflict(file_io: MemoryFileIO, paths: TablePat
     committer = new_committer(file_io, paths)
     SchemaStore(file_io, paths).create(table_schema(schema_id=1))
 
-    with pytest.raises(CommitConflict, match="under schema 0, the newest is 1"):
+    with pytest.raises(CommitConflict, match="under schema 0, but the newest schema is 1"):
         committer.commit([appended(data_file("a"))], commit_user="u")
 
     assert stored_manifests(file_io, paths) == set()

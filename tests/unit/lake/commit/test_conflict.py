@@ -42,8 +42,8 @@ def test_rows_of_the_newest_schema_and_bucket_count_pass() -> None:
 @pytest.mark.parametrize(
     ("given", "found"),
     [
-        ({"schema_id": 1}, "under schema 1, the newest is 0"),
-        ({"total_buckets": 3}, "to 3 buckets, the table has 2"),
+        ({"schema_id": 1}, "under schema 1, but the newest schema is 0"),
+        ({"total_buckets": 3}, "to 3 buckets, but the table has 2"),
     ],
 )
 def test_rows_of_another_schema_or_bucket_count_conflict(given: dict[str, int], found: str) -> None:
@@ -118,7 +118,7 @@ def test_files_that_only_go_may_be_of_any_bucket_count() -> None:
     gone = compacted((data_file("a"),), ())
 
     check_writers([gone], table_schema(options={"bucket": "4"}), kind=CommitKind.OVERWRITE)
-    with pytest.raises(CommitConflict, match="routed to 2 buckets, the table has 4"):
+    with pytest.raises(CommitConflict, match="routed to 2 buckets, but the table has 4"):
         check_writers(
             [replace(gone, compact_after=(data_file("b"),))],
             table_schema(options={"bucket": "4"}),

@@ -129,7 +129,7 @@ def test_a_function_refuses_columns_of_other_types(
     (problem,) = problems_of(given_column(sql, options))
 
     assert (problem.field, problem.value) == (key, function)
-    assert f"column `v` is {type_of(sql)}, and `{function}` accepts " in problem.message
+    assert f"column `v` is {type_of(sql)}, but `{function}` accepts " in problem.message
     assert "last_value" in str(problem.hint)
 
 

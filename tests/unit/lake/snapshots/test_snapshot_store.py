@@ -109,7 +109,7 @@ def test_temporary_files_are_no_snapshots() -> None:
 def test_an_expired_snapshot_is_refused_with_those_that_are_kept() -> None:
     store = given_snapshots(MemoryFileIO(), 5, 6)
 
-    with pytest.raises(InvalidRequest, match="no snapshot 2, snapshots 5 to 6 are kept"):
+    with pytest.raises(InvalidRequest, match="no snapshot 2; snapshots 5 to 6 are kept"):
         store.get(2)
     with pytest.raises(InvalidRequest, match="there are none"):
         SnapshotStore(MemoryFileIO(), PATHS).get(1)
@@ -149,5 +149,5 @@ def test_snapshots_that_always_vanish_are_a_failure_of_storage() -> None:
 
     file_io.before = vanish
 
-    with pytest.raises(StorageUnavailable, match="vanishes"):
+    with pytest.raises(StorageUnavailable, match="is removed each time"):
         SnapshotStore(file_io, PATHS).latest()

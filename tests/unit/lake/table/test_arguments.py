@@ -138,7 +138,7 @@ def test_a_key_of_other_columns_is_refused_with_the_table_and_its_columns() -> N
 def test_an_absent_snapshot_is_a_problem_of_its_field() -> None:
     table = given_catalog().create_table(**GIVEN)
 
-    with pytest.raises(InvalidRequest, match="has no snapshot 55, there are none") as refused:
+    with pytest.raises(InvalidRequest, match="has no snapshot 55; there are none") as refused:
         table.scan(at=55)
 
     assert [(p.field, p.value) for p in refused.value.problems] == [("snapshot_id", "55")]

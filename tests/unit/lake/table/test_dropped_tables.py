@@ -113,7 +113,7 @@ def test_a_table_of_the_same_name_is_another_table(
     if is_written:
         new.write_and_commit(pa.table({"k": pa.array([2], pa.int32()), "v": [5]}))
 
-    with pytest.raises(TableNotFound, match="another is in its place; open it anew"):
+    with pytest.raises(TableNotFound, match="another table is in its place; open the table again"):
         use(old)
 
     assert new.scan().to_arrow().to_pylist() == ([{"k": 2, "v": 5}] if is_written else [])
@@ -160,7 +160,7 @@ def test_an_equal_table_created_later_is_another_one(catalog: Catalog, clock: Ma
     new = created(catalog)
 
     TableIdentity(new.file_io, TablePaths(new.path), new.schema).confirm(None)
-    with pytest.raises(TableNotFound, match="another is in its place"):
+    with pytest.raises(TableNotFound, match="another table is in its place"):
         TableIdentity(new.file_io, TablePaths(new.path), old).confirm(None)
 
 

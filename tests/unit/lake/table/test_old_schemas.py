@@ -95,7 +95,7 @@ def test_a_writer_under_an_old_schema_is_refused(changes: tuple[SchemaChange, ..
     write(other, **new_row(other))
     before = rows(table)
 
-    with pytest.raises(CommitConflict, match="under schema 0, the newest is 1"):
+    with pytest.raises(CommitConflict, match="under schema 0, but the newest schema is 1"):
         table.committer().commit(result.messages, commit_user="w")
 
     assert rows(table) == before

@@ -107,7 +107,7 @@ def test_an_unknown_snapshot_is_refused_with_the_kept_ones() -> None:
     table = given_table()
     table.write_and_commit(rows(k=[1]))
 
-    with pytest.raises(InvalidRequest, match="has no snapshot 9, snapshots 1 to 1 are kept"):
+    with pytest.raises(InvalidRequest, match="has no snapshot 9; snapshots 1 to 1 are kept"):
         table.scan(at=9)
 
 
@@ -136,7 +136,7 @@ def test_get_returns_the_merged_row_of_a_key() -> None:
 
 @pytest.mark.parametrize("key", [{}, {"a": 1}, {"k": 1, "a": 1}])
 def test_get_needs_exactly_the_primary_key(key: dict[str, object]) -> None:
-    with pytest.raises(InvalidRequest, match="a key names exactly the columns k"):
+    with pytest.raises(InvalidRequest, match="expected a key with exactly the columns k"):
         given_table().get(key)
 
 

@@ -113,8 +113,8 @@ def test_a_tag_is_read_when_its_snapshot_has_expired(reader: Reader, table: Tabl
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
-        (9, "no snapshot 9, snapshots 3 to 3 are kept.*it was not made yet"),
-        (ReadAt(snapshot_id=2), "no snapshot 2, snapshots 3 to 3 are kept.*it has expired"),
+        (9, "no snapshot 9; snapshots 3 to 3 are kept.*it was not made yet"),
+        (ReadAt(snapshot_id=2), "no snapshot 2; snapshots 3 to 3 are kept.*it has expired"),
         (
             ReadAt(timestamp=START + 1_500),
             "no snapshot of 2023-11-14T22:13:21.500Z or before: the oldest that has not expired, "

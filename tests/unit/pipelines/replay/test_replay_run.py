@@ -374,7 +374,7 @@ def test_more_ranges_than_a_position_remembers_are_refused() -> None:
     bed.ingest([message for key in range(RANGES_MAX + 1) for message in (long(key, 1), b"{")])
     before = bed.opened().latest_snapshot()
 
-    with pytest.raises(LimitExceeded, match=f"would make {RANGES_MAX + 1} ranges"):
+    with pytest.raises(LimitExceeded, match=f"would form {RANGES_MAX + 1} ranges"):
         bed.replay(given_plan(spec), reasons=["too_large"])
 
     assert bed.opened().latest_snapshot() == before

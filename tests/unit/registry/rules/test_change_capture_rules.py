@@ -107,7 +107,7 @@ def test_a_completed_stream_is_complete() -> None:
 REFUSED: list[tuple[str, Any, dict[str, Any], dict[str, Any], str, str]] = [
     ("delete_when", MYSQL, {}, {"delete_when": "op = 'd'"}, "delete_when", "says itself whether it is a delete"),
     ("tombstone", MYSQL, {}, {"on_tombstone": "clear_columns"}, "on_tombstone", "a tombstone repeats the delete before it"),
-    ("unwrapped tombstone", UNWRAPPED, {}, {"on_tombstone": "clear_columns"}, "on_tombstone", "which order the records, are read from it"),
+    ("unwrapped tombstone", UNWRAPPED, {}, {"on_tombstone": "clear_columns"}, "on_tombstone", "which order the records, are read from the value"),
     ("json", "json", {}, {}, "columns[1].source", "messages of the format `json` are rows, not change events"),
     ("part of unwrapped", UNWRAPPED, {"total": {"source": "change"}}, {}, "columns[3].source", "an unwrapped event has its own fields beside the fields"),
     ("canal", "canal", {}, {}, "columns[1].source", "Canal's messages do not have the position"),

@@ -224,4 +224,4 @@ def test_a_tombstone_has_constants_and_no_results() -> None:
 
     assert problems(key, {"column": "region", "constant": "EU"}, **options) == []
     ((pointer, message),) = problems(key, {"column": "region", "expression": "'EU'"}, **options)
-    assert (pointer, message[:40]) == ("/on_tombstone", "a tombstone has no value, and the key co")
+    assert (pointer, message[:40]) == ("/on_tombstone", "a tombstone has no value, but the key co")

@@ -202,21 +202,21 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         BY_ARRIVAL,
         {"on_tombstone": "clear_columns"},
         "on_tombstone",
-        "the key columns `id` are read from it",
+        "the key columns `id` are read from the value",
         '{"column": "id", "source": "key"}',
     ),
     (
         CLEARED,
         {"on_tombstone": "clear_columns", "columns": KEYED},
         "on_tombstone",
-        "`version`, which order the records, are read from it",
+        "`version`, which order the records, are read from the value",
         "declare `delete_when`",
     ),
     (
         {**WHOLE, **UNORDERED, "options": {"sequence.field": "version"}},
         {"on_tombstone": "remove_row", "columns": KEYED},
         "on_tombstone",
-        "`version`, which order the records, are read from it",
+        "`version`, which order the records, are read from the value",
         "",
     ),
     (
@@ -234,7 +234,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         },
         {"on_tombstone": "remove_row", "columns": [*KEYED, {"column": "at"}]},
         "on_tombstone",
-        "`at`, which hold the time of a delete, are read from it",
+        "`at`, which hold the time of a delete, are read from the value",
         "leave the `columns` of `delete_retention` out",
     ),
 ]

@@ -251,7 +251,7 @@ def test_a_tombstone_still_needs_what_is_read_from_the_value() -> None:
 
     (problem,) = check_stream(table, {}, stream(table, on_tombstone="clear_columns"))
 
-    assert "`price`, which order the records, are read from it" in problem.message
+    assert "`price`, which order the records, are read from the value" in problem.message
     assert "`at`" not in problem.message
     assert "by the record's `timestamp` or a `header`" in (problem.hint or "")
 

@@ -180,7 +180,7 @@ def test_expired_changes_are_refused_by_name() -> None:
     write(table, ("+I", 2, "b"))
     expire(table, 1, keep_changes=False)
 
-    with pytest.raises(InvalidRequest, match=r"snapshot 1 are not kept, .* those of snapshot 2"):
+    with pytest.raises(InvalidRequest, match=r"snapshot 1 are not kept; .* those of snapshot 2"):
         table.changes(0)
 
 

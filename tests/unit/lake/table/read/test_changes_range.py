@@ -84,7 +84,7 @@ def test_a_time_whose_snapshots_have_expired_cannot_begin_a_range() -> None:
     table.expire(retain_min=2, older_than_ms=START + 99_000)
 
     with pytest.raises(
-        ChangesExpired, match="not kept, the oldest kept ones are those of snapshot 3"
+        ChangesExpired, match="not kept; the oldest that are kept are those of snapshot 3"
     ):
         table.changes(ReadAt(timestamp=START + 1_500))
     assert changes_by_snapshot(table.changes(ReadAt(timestamp=START + 2_000))) == WRITTEN[3:]
@@ -116,7 +116,7 @@ def test_written_records_expire_with_their_snapshot_although_the_changelog_is_ke
     table.expire(retain_min=1, older_than_ms=START + 99_000)
 
     assert changes_by_snapshot(table.changes(0)) == WRITTEN
-    with pytest.raises(ChangesExpired, match="the oldest kept ones are those of snapshot 4"):
+    with pytest.raises(ChangesExpired, match="the oldest that are kept are those of snapshot 4"):
         table.changes(0, mode="delta")
     assert changes_by_snapshot(table.changes(3, mode="delta")) == WRITTEN[3:]
 
