@@ -39,7 +39,7 @@ REFUSALS = ("Raise", "Refuse")
 A_TYPE_OF = {
     "ARRAY": "ARRAY<INT>",
     "MAP": "MAP<STRING, INT>",
-    "MAP to a ROW of at least two fields, one of them the time, a text": (
+    "MAP whose values are a ROW of at least two fields, one of which is the time, a text": (
         "MAP<STRING, ROW<x INT, at STRING>>"
     ),
     "ARRAY of ROW": "ARRAY<ROW<x INT>>",
