@@ -237,5 +237,5 @@ def _older_rows(
                 message=f"the stream is reading old records again, and this would skip {ahead} offsets that it had "
                 "read before, so rows would remain older than they were",
                 hint="start the stream, and let it read up to its former position first; if Kafka has "
-                "deleted the records in between, delete it and register it under another name",
+                "deleted the records in between, delete the stream and register it under another name",
             )

@@ -75,7 +75,7 @@ def backfill(
         ),
     ] = None,
     name: Annotated[
-        str, typer.Option(help="Name of the backfill; the same one continues it.")
+        str, typer.Option(help="Name of the backfill; the same name continues it.")
     ] = "history",
     file_format: Annotated[
         str | None,

@@ -247,7 +247,7 @@ def _function(node: _Node, inner: _Inner) -> _Part:
     rule = FunctionRule() if is_unary else rules.get(name)
     if rule is None:
         message = f"expressions cannot use the function `{name[:SHOWN_MAX]}`"
-        hint = "the guide to mapping lists the functions; each depends on its arguments alone"
+        hint = "the guide to mapping lists the functions that expressions can use"
         raise refused(message, hint)
     _check_literals(name, rule, arguments)
     parts = [inner(one, rule.copies if not place else 1) for place, one in enumerate(arguments)]

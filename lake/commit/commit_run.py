@@ -150,9 +150,8 @@ class CommitRun:
         if not self._is_detached:
             return f"all {self.attempts} attempts to commit lost the race against other commits"
         return (
-            "the newest snapshot follows a snapshot that a rollback has removed: the newest was being "
-            "committed while the rollback ran. After "
-            f"{self.attempts} attempts to commit this was still so\n"
+            "the newest snapshot follows a snapshot that a rollback has removed, because the newest was being "
+            f"committed while the rollback ran; {self.attempts} attempts to commit did not get past it\n"
             "hint: roll the table back once more, to the same snapshot or, if that has expired, "
             "to the snapshot before the newest"
         )

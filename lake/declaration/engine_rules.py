@@ -52,5 +52,5 @@ def _changelog_problems(schema: TableSchema, options: TableOptions) -> Iterator[
             "full-compaction.delta-commits",
             str(options.full_compaction_delta_commits),
             f"changelog-producer = {producer}",
-            f"periodic full compactions belong to {ChangelogProducer.FULL_COMPACTION}",
+            f"periodic full compactions need changelog-producer = {ChangelogProducer.FULL_COMPACTION}",
         )

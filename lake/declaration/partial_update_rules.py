@@ -35,7 +35,7 @@ def partial_update_problems(schema: TableSchema, options: TableOptions) -> Itera
             yield Problem(
                 field=key,
                 value=schema.options[key],
-                message="the option's name is not that of a sequence group",
+                message="the name of the option does not have the form of a sequence group",
                 hint="write `fields.<ordering columns>.sequence-group`",
             )
     for key, group in groups.items():

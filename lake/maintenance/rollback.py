@@ -287,7 +287,7 @@ class TableRollback:
             self._file_io.delete(self._paths.snapshot(above[-1]))
             self._file_io.sync_directory(self._paths.snapshot_dir)
             removed.extend(above)
-        message = f"another process keeps committing while the table is rolled back to {target.id}"
+        message = f"another process keeps committing while the table is rolled back to snapshot {target.id}"
         raise CommitConflict(message)
 
     def _ensure_target(self, target: Snapshot) -> None:

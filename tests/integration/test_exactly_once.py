@@ -109,7 +109,7 @@ def test_of_two_owners_the_older_is_fenced(bed: IngestBed) -> None:
         with bed.running(plan) as newer:
             _produce(bed, topic, first=10, count=10)
             newer.process_available()
-            with pytest.raises(StreamFenced, match="epoch 1 is fenced by epoch 2"):
+            with pytest.raises(StreamFenced, match="the table has epoch 2, expected 1"):
                 older.process_available()
             _produce(bed, topic, first=20, count=10)
             newer.process_available()

@@ -46,7 +46,10 @@ def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDe
         raise OffsetMismatch(message, stream=stream)
     assert position.stream == stream, "a batch is compared with its own stream"
     if batch.epoch < position.epoch:
-        message = f"stream `{stream}`: epoch {batch.epoch} is fenced by epoch {position.epoch}"
+        message = (
+            f"stream `{stream}`: the table has epoch {position.epoch}, expected {batch.epoch}: "
+            "the stream was claimed, moved or deleted meanwhile"
+        )
         raise StreamFenced(message, stream=stream, epoch=batch.epoch, table_epoch=position.epoch)
     if batch.epoch > position.epoch:
         message = (

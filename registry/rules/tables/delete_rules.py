@@ -110,7 +110,7 @@ def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
                 *path,
                 value=deletes.value,
                 message="deletes are ignored by a whole table or not at all, and the group "
-                f"{quoted_list(others[:1])} declares otherwise",
+                f"{quoted_list(others[:1])} declares another effect",
                 hint="use `clear_columns`, or let every group ignore them",
             )
 

@@ -596,7 +596,7 @@ def test_a_new_claim_fences_the_old_owner(file_io: MemoryFileIO, paths: TablePat
     second = claim(file_io, paths, initial_offsets={0: 999})
 
     assert (second.epoch, second.offsets, second.batch_id) == (2, {0: 4}, -1)
-    with pytest.raises(StreamFenced, match="fenced by epoch 2"):
+    with pytest.raises(StreamFenced, match="the table has epoch 2, expected 1"):
         new_committer(file_io, paths).commit_stream_batch([], stream_batch({0: 4}, {0: 5}))
 
 

@@ -63,7 +63,7 @@ def test_replayed_records_that_are_read_again_may_become_letters_again() -> None
 def test_a_query_from_before_a_move_is_fenced() -> None:
     after = MOVE.revise(STREAMS, time_ms=9).streams.positions["s"]
 
-    with pytest.raises(StreamFenced, match="epoch 2 is fenced by epoch 3"):
+    with pytest.raises(StreamFenced, match="the table has epoch 3, expected 2"):
         decide_batch(after, stream_batch({0: 10}, {0: 11}, epoch=2, batch_id=5))
 
 

@@ -57,7 +57,7 @@ def test_a_batch_that_does_not_continue_stops_the_stream(
 
 
 def test_a_lower_epoch_is_fenced_even_for_a_replay() -> None:
-    with pytest.raises(StreamFenced, match="fenced by epoch 2") as caught:
+    with pytest.raises(StreamFenced, match="the table has epoch 2, expected 1") as caught:
         decide_batch(POSITION, stream_batch({0: 0}, {0: 1}, epoch=1))
 
     assert (caught.value.epoch, caught.value.table_epoch) == (1, 2)
