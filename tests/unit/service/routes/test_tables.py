@@ -247,4 +247,4 @@ def test_differences_are_reported_as_json(shop: HttpClient) -> None:
 
     (problem,) = answer.json()["errors"]
     assert (problem["field"], problem["value"]) == ("tracking", "false")
-    assert problem["message"] == "is `true`"
+    assert problem["message"] == "is declared as `true`"
