@@ -302,7 +302,9 @@ def test_a_declared_budget_counts_over_restarts_and_a_replay_makes_room(bed: Ing
 
     with (
         bed.running(plan) as ingest,
-        pytest.raises(LimitExceeded, match=r"has 2 that were not replayed, .* allows 3; nothing"),
+        pytest.raises(
+            LimitExceeded, match=r"has 2 dead letters that were not replayed, .* allows 3; nothing"
+        ),
     ):
         ingest.process_available()
     assert bed.position("left").offsets == {0: 3}

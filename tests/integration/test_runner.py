@@ -162,7 +162,7 @@ def test_a_consumer_group_shows_the_position_of_the_table_unless_it_has_members(
     assert mirrored.mirror is not None
     assert mirrored.mirror.error is None
     assert refused.mirror is not None
-    assert "it has active members" in str(refused.mirror.error)
+    assert "the group has active members" in str(refused.mirror.error)
     assert dict(bed.position("right").offsets) == {0: 3, 1: 2}
     shown = client.get(f"{status}/left/status").json()["mirror"]
     assert (shown["group"], shown["error"]) == (free, None)
