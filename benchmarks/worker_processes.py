@@ -1,4 +1,8 @@
-"""Worker processes of Braid's side of a comparison: each has its own core and its share of the work."""
+"""Worker processes of Braid's side of a comparison: all get the same request, and their answers are summed.
+
+Each process does its share of the work, and is bound to one core. Processes share a core only if there are more
+processes than cores.
+"""
 
 import multiprocessing
 import os

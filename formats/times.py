@@ -1,6 +1,9 @@
-r"""Readers of dates and times from ISO 8601 texts: an exact reader of one text, and a vectorised one; and the bounds of the types.
+r"""Readers of dates and times from ISO 8601 texts and from numbers, and the bounds of the types.
 
-| type | forms |
+`time_value` reads one text. `time_array` reads a whole array of texts, and returns null for texts that are left to
+`time_value`. `day_value`, `time_of_day_value` and `moment_value` read numbers since the epoch or since midnight.
+
+| type | forms of texts |
 |---|---|
 | DATE | `2026-01-02` |
 | TIME | `03:04`, `03:04:05`, `03:04:05.678`, with up to 9 fractional digits |

@@ -9,8 +9,9 @@ A record is refused for the first of these reasons:
 3. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 4. all ordering columns are null (`null_ordering`), unless such a record clears the group;
 5. the column for row kinds (`rowkind.field`) holds no row kind that the table accepts (`row_kind`);
-6. the aggregate function of a column cannot read the value (`unreadable`). If such a value were written, every merge of its
-   key would fail, and so would full scans and compactions of the table.
+6. the value does not fit the aggregate function of its column (`unreadable`). If the function cannot read a value, every
+   merge of its key would fail, and so would full scans and compactions of the table. If a sketch has another size or type
+   than the column declares, the union could lose precision, or depend on the order of its records.
 """
 
 import json
@@ -138,7 +139,7 @@ class ColumnChecks:
             faults.add(row, Fault(DeadLetterReason.ROW_KIND, message))
 
     def _unreadable(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
-        """Refuse values that the aggregate function of their column cannot read."""
+        """Refuse values that do not fit the aggregate function of their column."""
         is_accepted = pa.array(~faults.is_faulty)
         for column in self._plan.columns:
             if column.name not in self._values.functions:

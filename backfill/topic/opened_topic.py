@@ -1,4 +1,7 @@
-"""Opening of a topic's range as the source of a backfill, on the stream's cluster in the operators' file."""
+"""Opening of a range of offsets of a topic as the source of a backfill.
+
+The topic is on the stream's Kafka cluster, whose address and login are in the operators' clusters file (`--clusters`).
+"""
 
 from braid.backfill.backfill import Target
 from braid.backfill.topic.offset_range import TopicRange
@@ -19,11 +22,11 @@ def open_topic(
         wanted: The range, in a topic on the stream's cluster.
         target: The stream and its table.
         name: Name of the backfill.
-        clusters: The operators' file.
+        clusters: The operators' clusters file.
         clock: The clock.
 
     Raises:
-        InvalidRequest: The file does not allow the topic, or the topic has no such range.
+        InvalidRequest: The clusters file does not allow the topic, or the topic has no such range.
         StorageUnavailable: Kafka does not answer.
     """
     document, table = target.document, target.table

@@ -1,4 +1,7 @@
-"""Both sides of the comparison: programs that compact tables on request, and copies of a table for them."""
+"""The two programs that the benchmark compares, Braid and Paimon's Java library, and copies of a table for them.
+
+Each program compacts a table on request.
+"""
 
 import json
 import os
@@ -15,7 +18,7 @@ from tests.interop import java_reader
 
 
 class Compactor(Protocol):
-    """A side."""
+    """One of the two programs."""
 
     def compact(self, table: Path) -> dict[str, float]:
         """Compact a table fully; return wall_ms and cpu_ms."""

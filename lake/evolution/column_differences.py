@@ -1,9 +1,12 @@
 """Schema changes that lead from a table's columns to the same columns merged with incoming fields.
 
-New fields inside a nested column are added at their paths, and types are changed at their paths,
-because the type of a nested column cannot be changed as a whole. Two differences cannot be
-expressed by a path: another key type of a MAP, and a nested field that is missing. For these the
-type of the whole MAP or ROW is changed, which `change_schema` refuses.
+A nested column cannot be changed to another nested type as a whole. So new fields inside it are
+added at their paths, and types inside it are changed at their paths. Three differences cannot be
+expressed by a path, and change the whole type of the column or of a part of it:
+
+1. another key type of a MAP: `change_schema` refuses the change;
+2. a nested field that is missing: `change_schema` refuses the change;
+3. a text type instead of a nested type, to which a merge with `explicit_casts` may lead.
 
 Source: merge-semantics 8.1.
 """

@@ -1,8 +1,10 @@
-"""Changes of a schema, as values.
+"""Changes of a schema, as values: changes of columns, options, comment and primary key.
 
 A column is named by its path. This is its name or, for a field nested in it, the names from the
 column down to the field. In a path, `element` stands for the elements of an ARRAY or MULTISET, and
-`value` for the values of a MAP.
+`value` for the values of a MAP. `UpdateColumnPosition.name` and `Position.neighbour` are plain names
+instead. They name columns of the table; only the neighbour of a field that is added to a ROW is a
+field of that ROW.
 
 Source: merge-semantics 8.3.
 """

@@ -1,4 +1,4 @@
-"""Sources of time, passed to code that needs the time, so that tests and simulations control it."""
+"""Sources of wall-clock time, passed to code that needs it, so that tests and simulations control this time."""
 
 import threading
 import time

@@ -1,6 +1,7 @@
-"""Histories of keys, shared by all columns: the records of a key that have an effect; and a column's steps in them.
+"""Histories of keys, and the steps of a column in them.
 
-`retracts` makes the histories of keys with retracts.
+The history of a key consists of its records that have an effect; it is the same for all columns. `retracts`
+determines the histories of keys with retracts.
 
 Source: merge-semantics 2.3, 2.4, 3.4, 3.5.
 """

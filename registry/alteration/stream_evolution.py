@@ -2,8 +2,10 @@
 
 Pure. A new field becomes a column after the declared columns. The stream reads this column, and if the stream has a
 group of its own, the column joins it. New fields inside a column, and values that its type cannot hold, widen the
-column's type. A column or type that another process has added meanwhile needs no change. Fields beyond the stream's
-`columns_max` are left out. `records.new_fields` finds the new fields and their types.
+column's type. Nothing is changed for a field whose column exists by now, or for a type that is wide enough by now,
+because another process has made the change. Also left out are fields for which the stream's `columns_max` leaves no
+room, and new fields whose name differs from an earlier new field in case alone. `records.new_fields` finds the new
+fields and their types.
 
 If captured changes may leave out the value of a new column, its group keeps the column: a record without the value does not
 change it.

@@ -3,8 +3,9 @@
 1. A known hash stays in its bucket.
 2. A new hash goes into the first bucket with room for another key.
 3. If none has room, a new bucket gets the smallest free number.
-4. If `dynamic-bucket.max-buckets` allows no more, new hashes are spread over all buckets, beyond their
-   room. In a table without that bound it is an error to need more buckets than the format can number.
+4. If `dynamic-bucket.max-buckets` does not allow another bucket, new hashes are spread over all buckets,
+   although the buckets are full. In a table without that bound it is an error to need more buckets than
+   the format can number.
 
 Keys with the same hash share a bucket. So only hashes are kept in memory, not keys: 6 bytes for each hash with its
 bucket number. `dynamic_buckets` reads and writes the index files.

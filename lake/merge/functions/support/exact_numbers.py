@@ -4,8 +4,9 @@ Integers are exact and must fit their width, unless the column declares that the
 (`braid.lake.merge.functions.support.overflow`). FLOAT and DOUBLE follow IEEE 754, division by zero included; FLOAT is
 rounded to 32 bits after every operation. DECIMALs are computed as unscaled integers, independent of a decimal
 context; products and quotients are rounded half up. A DECIMAL result that does not fit is null, unless the column
-declares a rule; without a rule, sums of a type of at most 18 digits may have 64 bits. Integers and DECIMALs cannot be
-divided by zero, and a DECIMAL quotient with infinitely many digits is an error.
+declares a rule. There is one exception without such a rule: if the type has at most 18 digits, a sum or difference may
+have more digits than the type, and is null only if it exceeds 64 bits. Integers and DECIMALs cannot be divided by
+zero, and a DECIMAL quotient with infinitely many digits is an error.
 
 Source: merge-semantics 4, "Overflow / arithmetic".
 """
