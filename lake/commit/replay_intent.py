@@ -1,4 +1,4 @@
-"""Intent to replay dead letters: one commit adds their rows and records that they were replayed."""
+"""Intent to replay dead letters: one commit adds their rows, and also stores the fact that they were replayed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -80,8 +80,9 @@ class LetterReplay:
             message = (
                 f"stream `{self.expected.stream}`: the replayed offsets would form {count} ranges, and a "
                 f"position can hold only {RANGES_MAX}\n"
-                "hint: replay all dead letters of whole ranges of offsets, instead of some reasons: ranges "
-                "with no open dead letter between them are joined"
+                "hint: replay all dead letters of a range of offsets, and do not select them by reason: "
+                "neighbouring ranges are joined into one if no dead letter between them is still to be "
+                "replayed"
             )
             raise LimitExceeded(message)
 
