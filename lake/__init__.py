@@ -149,6 +149,7 @@ from braid.lake.options.table_options import MergeEngine, TableOptions
 from braid.lake.read.condition_syntax import Comparison, LiteralKind, parse_comparisons
 from braid.lake.read.condition_text import bind_comparisons, parse_conditions
 from braid.lake.read.lookup.lookup_settings import LookupSettings
+from braid.lake.read.lookup.python_rows import Row, python_columns, python_rows
 from braid.lake.read.predicate import BoundCondition, Condition, Operator, matching_rows
 from braid.lake.read.scan_plan import ScanPlan, Split
 from braid.lake.read.snapshot_changes import ChangesMode
@@ -156,7 +157,6 @@ from braid.lake.snapshots.consumer_store import ConsumerFile
 from braid.lake.snapshots.lease import Lease, LeaseLost
 from braid.lake.table.catalog import Catalog
 from braid.lake.table.inspection.inspection import Inspection
-from braid.lake.table.lookup.python_rows import Row, python_columns, python_rows
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 from braid.lake.table.maintenance.bucket_work import (
     BucketOutcome,

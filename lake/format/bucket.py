@@ -94,6 +94,26 @@ def buckets_of(hashes: Int32Array, bucket_count: int) -> Int32Array:
     return (np.abs(hashes.astype(np.int64)) % bucket_count).astype(np.int32)
 
 
+def bucket_of_row(words: bytes, bucket_count: int) -> int:
+    """Return the bucket of one row, in [0, bucket_count).
+
+    Args:
+        words: The words of the binary row of the bucket key, header included (`row_words`).
+        bucket_count: Number of buckets.
+    """
+    assert len(words) % WORD_BYTES == 0, "whole words"
+    state = _SEED
+    for word in memoryview(words).cast("I").tolist():
+        state = _mix_number(state, word)
+    state ^= len(words)
+    state ^= state >> 16
+    state = state * 0x85EBCA6B & _MASK
+    state ^= state >> 13
+    state = state * 0xC2B2AE35 & _MASK
+    state ^= state >> 16
+    return abs(state - ((state >> 31) << 32)) % bucket_count
+
+
 def bucket_hashes(
     arrays: Sequence[pa.Array | pa.ChunkedArray], types: Sequence[DataType | DataField]
 ) -> Int32Array:

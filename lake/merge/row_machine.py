@@ -45,7 +45,7 @@ def select_by_rows(table: pa.Table, spec: MergeSpec, *, single_untouched: bool =
     """
     records = records_of(table, spec)
     merged = merge_segments(
-        records, spec, _segments(records, spec), single_untouched=single_untouched
+        records, spec, segments_of(records, spec), single_untouched=single_untouched
     )
     return selection_of([row for row in merged if row is not None], records, spec)
 
@@ -119,7 +119,9 @@ def _untouched(records: Records, record: int) -> MergedRow:
     )
 
 
-def _segments(records: Records, spec: MergeSpec) -> Iterator[list[int]]:
+def segments_of(records: Records, spec: MergeSpec) -> Iterator[list[int]]:
+    """Yield the records of each key in merge order, in the order of the keys."""
+
     def key(record: int) -> list[OrderValue]:
         return [records.order_values[name][record] for name in spec.key_columns]
 

@@ -30,6 +30,7 @@ from braid.lake.format.tag import Tag
 from braid.lake.lsm.run_counts import count_runs
 from braid.lake.merge.fold import Machine
 from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.read.lookup.python_rows import Row
 from braid.lake.read.predicate import Condition
 from braid.lake.read.reader import BATCH_ROWS
 from braid.lake.read.snapshot_changes import ChangesMode
@@ -38,7 +39,6 @@ from braid.lake.snapshots.metadata_cache import MetadataCache
 from braid.lake.snapshots.schema_store import SchemaStore
 from braid.lake.snapshots.tag_store import branch_paths, list_branches
 from braid.lake.table.inspection.inspection import Inspection
-from braid.lake.table.lookup.python_rows import Row
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 from braid.lake.table.opened_table import OpenedTable
 from braid.lake.table.operations import reads

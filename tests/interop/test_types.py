@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from braid.lake import Machine
-from braid.lake.table.lookup.python_rows import python_rows
+from braid.lake.read.lookup.python_rows import python_rows
 from tests.conformance.case import parse_case
 from tests.conformance.compare import difference
 from tests.conformance.execute import run_table_case

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from braid.lake import Condition, SchemaMismatch, Table
-from braid.lake.table.lookup.python_rows import python_rows
+from braid.lake.read.lookup.python_rows import python_rows
 from tests.conformance.case import Case, Step, parse_case
 from tests.conformance.execute import create_table, kinds_array, rows_table
 from tests.interop.generators import deduplicate_case, partial_update_case, sequence_group_case

@@ -45,6 +45,7 @@ from braid.lake.format.system_columns import (
     LEVEL_FIELD,
     SEQUENCE_NUMBER,
     VALUE_KIND,
+    RowKind,
     is_retract,
 )
 from braid.lake.lsm.levels import levels_of
@@ -54,11 +55,16 @@ from braid.lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
 from braid.lake.read.lookup.key_matches import KeyMatches, are_marked, merge_hits
 from braid.lake.read.lookup.key_ranges import KeyRanges
 from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.point_key import PointValue
+from braid.lake.read.lookup.python_rows import Row
 from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, wanted_keys
 from braid.lake.snapshots.file_indexes import FileIndexStore
 
 Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""
+
+PointMatch = tuple[int, int]
+"""Number of a file of the bucket, and the position of a record in it."""
 
 _PROBED_FILES_MAX: Final = 4
 """Most files of a run that are probed with every key. A probe costs the same few microseconds
@@ -68,6 +74,10 @@ ranges costs a sort of keys and bounds (`key_codes`): about as much as probing a
 _PROBED_KEYS_MAX: Final = 1_024
 """Most keys that every file is probed with. The cost of superfluous probes grows with files x keys, that
 of locating keys only with keys."""
+
+
+class NotCopied(Exception):
+    """A single row cannot be read without arrays, because a file has no copy of its columns."""
 
 
 class BucketLookup:
@@ -178,6 +188,72 @@ class BucketLookup:
             StorageUnavailable: Storage or the local disk refuses.
         """
         return self._search(keys, wanted, vectors or {}, first_only=False)
+
+    def find_point(
+        self, key_hash: int, values: Sequence[PointValue], vectors: Vectors
+    ) -> list[PointMatch] | None:
+        """Return every record of one key (`point_key`), newest run first; None if a file to search has no copy."""
+        found: list[PointMatch] = []
+        joint = self._joint_index()
+        if joint is not None:
+            found += [(number, row) for number, row in joint.find_point(key_hash, values)]
+        for run, numbers in zip(self._runs, self._run_numbers, strict=True):
+            if joint is not None and run.level == 0:
+                continue
+            number = numbers.start
+            if len(numbers) > 1:
+                index = self._ranges[number].file_of(values)
+                if index < 0:
+                    continue
+                number += index
+            copy = self._files.copy_of(number)
+            if copy is None:
+                return None
+            row = copy.find_point(key_hash, values)
+            if row < 0:
+                continue
+            vector = vectors.get(self._files[number].file_name)
+            if vector is None or row not in vector:
+                found.append((number, row))
+        return found
+
+    def point_row(self, match: PointMatch, columns: tuple[str, ...]) -> Row | None:
+        """Return columns of a record, None for a retract (-U, -D).
+
+        Raises:
+            NotCopied: The file has no copy with these columns.
+            UnsupportedFeature: As `python_rows`.
+        """
+        # An unknown count (None) may hide retracts.
+        if self._files[match[0]].delete_row_count != 0:
+            kind = self.point_record(match, (VALUE_KIND,))[VALUE_KIND]
+            assert isinstance(kind, int), "kinds are never null"
+            if RowKind(kind).is_retract:
+                return None
+        return self.point_record(match, columns)
+
+    def point_record(self, match: PointMatch, columns: tuple[str, ...]) -> Row:
+        """Return columns of a record, `SEQUENCE_NUMBER` and `VALUE_KIND` among them if they are named.
+
+        Raises:
+            NotCopied: The file has no copy with these columns.
+            UnsupportedFeature: As `python_rows`.
+        """
+        number, position = match
+        copy = self._files.copy_of(number)
+        if copy is None or not copy.has_columns(columns):
+            raise NotCopied
+        return copy.row_at(position, columns)
+
+    def matches_of(self, found: Sequence[PointMatch]) -> KeyMatches:
+        """Return the records of one key in the form of `find_all`."""
+        return KeyMatches(
+            keys=np.zeros(len(found), dtype=np.int64),
+            files=tuple(self._files[number] for number, _ in found),
+            file_numbers=np.arange(len(found), dtype=np.int32),
+            positions=np.array([position for _, position in found], dtype=np.int64),
+            is_verified=True,
+        )
 
     def is_cached(self, columns: Sequence[str]) -> bool:
         """Return whether all files have copies of these columns."""

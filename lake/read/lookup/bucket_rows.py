@@ -5,7 +5,8 @@ has a single record, that record is its row, unless it is a retract; several rec
 A key without a record costs a probe of each file that may have it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,15 +14,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from braid.lake.errors import SchemaMismatch
 from braid.lake.format.arrays import combined_array
 from braid.lake.format.schema import TableSchema
-from braid.lake.format.system_columns import LEVEL, VALUE_KIND, is_retract
+from braid.lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, is_retract
 from braid.lake.lsm.round_merge import LookupMerge
 from braid.lake.lsm.sorted_run import plan_sections
 from braid.lake.merge.fold import FoldCounters, Machine
+from braid.lake.merge.single_key import can_merge_values, merge_single_key
 from braid.lake.merge.spec import MergeSpec, columns_needed
-from braid.lake.read.lookup.bucket_lookup import BucketLookup, Vectors
+from braid.lake.read.lookup.bucket_lookup import BucketLookup, NotCopied, PointMatch, Vectors
 from braid.lake.read.lookup.key_matches import KeyMatches
+from braid.lake.read.lookup.point_key import PointValue
+from braid.lake.read.lookup.python_rows import Row, python_rows
 from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys
 from braid.lake.read.reader import scan_merge
 
@@ -63,6 +68,9 @@ class BucketRows:
         self._spec = spec
         self._read_vectors = read_vectors
         self._empty: dict[tuple[str, ...], pa.Table] = {}
+        self._needed_by_columns: dict[
+            tuple[str, ...], tuple[tuple[str, ...], Mapping[str, pa.DataType]]
+        ] = {}
         self._merge = scan_merge(schema, spec, Machine.COLUMN, FoldCounters())
         assert self._merge.passes_singletons, "single records are returned without a merge"
 
@@ -91,6 +99,76 @@ class BucketRows:
             found = _select(found, self._lookup.verify(keys, found).nonzero()[0])
         if not len(found):
             return KeyedRows(keys=found.keys, rows=self._no_rows(columns))
+        return self._merged(found, columns)
+
+    def point_row(
+        self, key_hash: int, values: Sequence[PointValue], columns: tuple[str, ...]
+    ) -> Row | None:
+        """Return the row of one key (`point_key`), None without one.
+
+        Args:
+            key_hash: The key's hash.
+            values: The trimmed primary key.
+            columns: Table columns, without repeats.
+
+        Raises:
+            NotCopied: A file has no copy of the columns: call `rows`.
+            SchemaMismatch: As `rows`.
+            UnsupportedFeature: As `python_rows`.
+        """
+        found = self._lookup.find_point(key_hash, values, self._vectors)
+        if found is None:
+            raise NotCopied
+        if len(found) < 2:
+            return self._lookup.point_row(found[0], columns) if found else None
+        if self._merges_values:
+            # A refused merge is done again below, whose error names the key.
+            with suppress(SchemaMismatch):
+                return self._merged_values(found, columns)
+        rows = self._merged(self._lookup.matches_of(found), columns).rows
+        return python_rows(rows.to_batches()[0])[0] if rows.num_rows else None
+
+    def _merged_values(self, found: Sequence[PointMatch], columns: tuple[str, ...]) -> Row | None:
+        """Return the row that the records of one key merge into, None without one."""
+        if isinstance(self._merge, LookupMerge):
+            # As `LookupMerge`: of the levels above 0, only the record on the lowest one counts.
+            levels = [self._lookup.files[number].level for number, _ in found]
+            lowest = min((level for level in levels if level), default=0)
+            found = [
+                match for match, level in zip(found, levels, strict=True) if level in (0, lowest)
+            ]
+        needed, types = self._needed_types(columns)
+        oldest_first = sorted(found, key=lambda match: self._ages_by_number[match[0]])
+        records = [self._lookup.point_record(match, needed) for match in oldest_first]
+        merged = merge_single_key(records, self._spec, types)
+        return None if merged is None else {name: merged[name] for name in columns}
+
+    def _needed_types(
+        self, columns: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], Mapping[str, pa.DataType]]:
+        """Return the columns of records that a merge for these columns needs, and the types of the table's ones."""
+        found = self._needed_by_columns.get(columns)
+        if found is None:
+            types = {
+                name: self._schema.arrow_schema.field(name).type for name in self._needed(columns)
+            }
+            found = (SEQUENCE_NUMBER, VALUE_KIND, *types), types
+            self._needed_by_columns[columns] = found
+        return found
+
+    @cached_property
+    def _merges_values(self) -> bool:
+        arrow_schema = self._schema.arrow_schema
+        return can_merge_values(
+            self._spec, dict(zip(arrow_schema.names, arrow_schema.types, strict=True))
+        )
+
+    @cached_property
+    def _ages_by_number(self) -> list[int]:
+        return [self._ages[file.file_name] for file in self._lookup.files]
+
+    def _merged(self, found: KeyMatches, columns: Sequence[str]) -> KeyedRows:
+        """Return the rows that verified records merge into."""
         found = self._oldest_first(found)
         records = self._lookup.records(found, columns_needed(self._spec, columns))
         if not isinstance(self._merge, LookupMerge):

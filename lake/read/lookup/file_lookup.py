@@ -10,7 +10,7 @@ they are first wanted, each once. Row numbers are physical positions in the file
 vectors.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -28,6 +28,8 @@ from braid.lake.read.lookup.copy_space import CopySpace, NoRoom
 from braid.lake.read.lookup.file_column import FileColumn
 from braid.lake.read.lookup.hash_index import build_index
 from braid.lake.read.lookup.key_hash import key_hashes
+from braid.lake.read.lookup.point_key import PointValue
+from braid.lake.read.lookup.python_rows import Row, value_getter
 from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
 PASS_BYTES: Final = 32 * 1024 * 1024
@@ -107,6 +109,7 @@ class FileLookup:
         self._columns: dict[str, pa.ChunkedArray] = {}
         self._views: dict[tuple[str, ...], pa.Table] = {}
         self._file_columns: dict[str, FileColumn] = {}
+        self._getters: dict[tuple[str, ...], list[tuple[str, Callable[[int], object]]]] = {}
         try:
             hashes = self._load(key_columns, with_records=True, hashed=True)
             self._index = space.keep_index(build_index(hashes))
@@ -158,6 +161,25 @@ class FileLookup:
             if self._keys.has(keys, key, row):
                 return row
         return -1
+
+    def find_point(self, key_hash: int, values: Sequence[PointValue]) -> int:
+        """Return the position of one key's row (`point_key`), -1 where the file has none."""
+        for row in self._index.candidates(key_hash):
+            if self._keys.has_values(values, row):
+                return row
+        return -1
+
+    def row_at(self, position: int, columns: tuple[str, ...]) -> Row:
+        """Return columns of one row as `python_rows` does. Requires: all were loaded.
+
+        Raises:
+            UnsupportedFeature: As `python_rows`.
+        """
+        getters = self._getters.get(columns)
+        if getters is None:
+            getters = [(name, value_getter(name, self._columns[name])) for name in columns]
+            self._getters[columns] = getters
+        return {name: value_of(position) for name, value_of in getters}
 
     def take(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
         """Return columns of some rows, one row per position, in order.

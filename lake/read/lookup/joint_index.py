@@ -10,7 +10,9 @@ So a joint row gives the file, by binary search among the ends of the files, and
 of the file's begin. The joint rows of one key ascend from the newest file to the oldest.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -20,6 +22,7 @@ from braid.lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
 from braid.lake.read.lookup.hash_index import build_index
 from braid.lake.read.lookup.key_hash import key_hashes
 from braid.lake.read.lookup.key_matches import FileHits
+from braid.lake.read.lookup.point_key import PointValue
 from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
 
 JOINT_ROWS_MAX: Final = 1 << 16
@@ -60,6 +63,18 @@ class JointIndex:
             return numbers, numbers, rows
         files = self._ends.searchsorted(rows, side="right")
         return wanted[numbers], files, rows - self._begins[files]
+
+    def find_point(self, key_hash: int, values: Sequence[PointValue]) -> Iterator[tuple[int, int]]:
+        """Yield the file and the row of each record of one key (`point_key`), newest file first."""
+        for row in self._index.candidates(key_hash):
+            if self._keys.has_values(values, row):
+                number = bisect_right(self._point_ends, row)
+                yield number, row - (self._point_ends[number - 1] if number else 0)
+
+    @cached_property
+    def _point_ends(self) -> list[int]:
+        ends: list[int] = self._ends.tolist()
+        return ends
 
     def hits(self, keys: WantedKeys, wanted: Rows) -> list[FileHits]:
         """Return the records of some of the keys file by file, newest first; only files that have some."""

@@ -68,6 +68,20 @@ def key_hashes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Uints:
     return hashes
 
 
+def hash_of_values(values: Sequence[int | bytes]) -> int:
+    """Return the hash of one key, as `key_hashes` does.
+
+    Args:
+        values: The key, at least one value: integers, dates as days since 1970, or texts in UTF-8.
+    """
+    assert values, "a key has columns"
+    state = 0
+    for value in values:
+        word = value & _MASK if isinstance(value, int) else _text_word(value)
+        state = _mixed_number(state + word & _MASK)
+    return state
+
+
 def _few_hashes(arrays: Sequence[pa.Array]) -> Uints:
     hashes = [0] * len(arrays[0])
     for array in arrays:

@@ -1,6 +1,8 @@
 """Key ranges of the files of a sorted run, which do not overlap: at most one file may have a key."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from braid.lake.format.data_types import DataField
 from braid.lake.format.float_order import total_order
 from braid.lake.merge.order.key_order import key_codes
 from braid.lake.read.lookup.key_hash import is_number, raw_numbers
+from braid.lake.read.lookup.point_key import PointValue, point_values
 from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 
 
@@ -52,6 +55,27 @@ class KeyRanges:
         ]
         codes = key_codes(columns)
         return self._located(codes[: 2 * self._count], codes[2 * self._count :], None)
+
+    def file_of(self, values: Sequence[PointValue]) -> int:
+        """Return the number of the file whose range contains one key (`point_key`), -1 for none."""
+        lows, ends = self._points
+        key = tuple(values)
+        index = bisect_right(lows, key) - 1
+        if index < 0 or ends[index][0] < key:
+            return -1
+        return ends[index][1]
+
+    @cached_property
+    def _points(
+        self,
+    ) -> tuple[list[tuple[PointValue, ...]], list[tuple[tuple[PointValue, ...], int]]]:
+        """The lowest keys, ascending, and for each the highest key of the same file and the file's number."""
+        columns = [point_values(combined_array(column)) for column in self._bounds.columns]
+        rows = list(zip(*columns, strict=True))
+        files = sorted(
+            zip(rows[: self._count], rows[self._count :], range(self._count), strict=True)
+        )
+        return [low for low, _, _ in files], [(high, number) for _, high, number in files]
 
     def _as_numbers(self) -> npt.NDArray[Any] | None:
         if self._bounds.num_columns > 1 or not is_number(self._bounds.column(0).type):

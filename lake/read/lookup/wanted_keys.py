@@ -1,8 +1,8 @@
 """Keys of a lookup, in the forms in which they are compared with the keys of files, and the comparison itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,20 @@ class KeyColumns:
         assert same is not None, "a key has columns"
         return same
 
+    def has_values(self, values: Sequence[int | bytes], row: int) -> bool:
+        """Return whether a row has one key, given as numbers and texts in UTF-8 (`point_key`)."""
+        return all(
+            value_of(row) == value for value_of, value in zip(self._values_of, values, strict=True)
+        )
+
+    @cached_property
+    def _values_of(self) -> tuple[Callable[[int], int | bytes], ...]:
+        return tuple(
+            # An item of a memoryview is a Python int at once.
+            numbers.data.__getitem__ if numbers is not None else partial(_text_at, column)
+            for numbers, column in zip(self._numbers, self._columns, strict=True)
+        )
+
     def has(self, keys: WantedKeys, wanted: int, row: int) -> bool:
         """Return whether a row has one key.
 
@@ -129,6 +143,11 @@ class KeyColumns:
             elif column[row].as_py() != keys.columns[index][wanted].as_py():
                 return False
         return True
+
+
+def _text_at(column: pa.Array | pa.ChunkedArray, row: int) -> bytes:
+    text: bytes = column[row].as_buffer().to_pybytes()
+    return text
 
 
 def are_of_keys(

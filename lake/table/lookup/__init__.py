@@ -5,5 +5,4 @@
 | `snapshot_lookup`, `recent_lookups` | the lookup at one snapshot, and the lookups at recent snapshots |
 | `lookup_keys`, `key_columns` | keys in the table's types |
 | `key_routing`, `key_partitions` | buckets and partitions of keys |
-| `python_rows` | rows as Python values |
 """

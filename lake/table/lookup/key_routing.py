@@ -6,6 +6,7 @@ bucket of a partition.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 from braid.lake.format.bucket import BucketId, bucket_hashes, buckets_of
 from braid.lake.format.schema import TableSchema
 from braid.lake.options.table_options import BucketFunction
+from braid.lake.read.lookup.point_key import PointKeys, PointValue
 from braid.lake.read.lookup.wanted_keys import Rows
 from braid.lake.table.lookup.key_partitions import KeyPartitions
 from braid.lake.table.lookup.lookup_keys import KeyArrays
@@ -60,6 +62,36 @@ class KeyRouting:
                 fields = [self._schema.field(name) for name in self._schema.bucket_keys]
                 hashes = bucket_hashes([keys[field.name] for field in fields], fields)
             yield from self._by_hash(buckets, hashes, numbers)
+
+    def bucket_of(self, keys: PointKeys, values: Sequence[PointValue]) -> BucketId | None:
+        """Return the bucket that one key may be in, None if no bucket with files.
+
+        Args:
+            keys: The conversion of the table's keys.
+            values: A key (`point_key`). Requires: `is_computed`.
+        """
+        partition = self._partitions.of_point(values)
+        if partition is None:
+            return None
+        for total in self._totals[partition]:
+            bucket_id = partition, keys.bucket_of(values, total)
+            if self._total_buckets.get(bucket_id) == total:
+                return bucket_id
+        return None
+
+    @cached_property
+    def is_computed(self) -> bool:
+        """Whether the one bucket that a key may be in is computed from the key."""
+        has_one_total = all(len(totals) == 1 for totals in self._totals.values())
+        return self._is_routed and has_one_total and self._partitions.are_in_key
+
+    @cached_property
+    def _totals(self) -> Mapping[bytes, frozenset[int]]:
+        """By partition, the numbers of buckets that its files were routed for."""
+        return {
+            partition: frozenset(self._total_buckets[bucket_id] for bucket_id in buckets)
+            for partition, buckets in self._buckets.items()
+        }
 
     def _by_hash(
         self, buckets: Sequence[BucketId], hashes: npt.NDArray[np.int32], numbers: Rows

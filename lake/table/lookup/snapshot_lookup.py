@@ -23,9 +23,11 @@ from braid.lake.format.snapshot import Snapshot
 from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.merge.spec import merge_spec
 from braid.lake.read.lookup.background import copy_threads
-from braid.lake.read.lookup.bucket_lookup import BucketLookup
+from braid.lake.read.lookup.bucket_lookup import BucketLookup, NotCopied
 from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows
 from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.point_key import PointValue, point_keys
+from braid.lake.read.lookup.python_rows import Row, python_rows
 from braid.lake.read.lookup.wanted_keys import WantedKeys, row_array
 from braid.lake.read.scan_plan import is_visible
 from braid.lake.snapshots.deletion_vectors import vector_entries
@@ -33,7 +35,6 @@ from braid.lake.snapshots.lease_keeper import LeaseKeeper
 from braid.lake.table.arguments import chosen_columns
 from braid.lake.table.lookup.key_routing import KeyRouting
 from braid.lake.table.lookup.lookup_keys import KeyArrays, LookupKeys
-from braid.lake.table.lookup.python_rows import Row, python_rows
 from braid.lake.table.read.snapshot_source import SnapshotSource
 
 
@@ -76,6 +77,15 @@ class SnapshotLookup:
             bucket_id: members[0].total_buckets for bucket_id, members in self._members.items()
         }
         self._routing = KeyRouting(total_buckets, schema)
+        self._point_keys = (
+            point_keys(
+                [schema.field(name) for name in schema.primary_keys],
+                trimmed=schema.trimmed_primary_keys,
+                bucket_keys=schema.bucket_keys,
+            )
+            if self._routing.is_computed and self._expiry is None
+            else None
+        )
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -167,7 +177,31 @@ class SnapshotLookup:
 
     def get(self, key: Mapping[str, object], *, columns: Sequence[str] | None = None) -> Row | None:
         """Return the row of one key as Python values, None without one; see `get_many`."""
+        point = self._point_of(key)
+        if point is not None:
+            bucket_id, key_hash, values = point
+            if bucket_id is None:
+                return None
+            with table_error_context(self.identifier):
+                names = self._checked_columns(columns)
+                try:
+                    return self._bucket(bucket_id).point_row(key_hash, values, names)
+                except NotCopied:
+                    pass  # read by row group below
         return self.get_many([key], columns=columns)[0]
+
+    def _point_of(
+        self, key: Mapping[str, object]
+    ) -> tuple[BucketId | None, int, Sequence[PointValue]] | None:
+        """Return the bucket, the hash and the trimmed values of a key; None if it is looked up as arrays."""
+        keys = self._point_keys
+        values = None if keys is None or not isinstance(key, Mapping) else keys.values_of(key)
+        if keys is None or values is None:
+            return None
+        bucket_id = self._routing.bucket_of(keys, values)
+        if bucket_id is None:
+            return None, 0, values
+        return bucket_id, keys.hash_of(values), [values[index] for index in keys.hashed]
 
     def get_many(
         self, keys: Sequence[Mapping[str, object]], *, columns: Sequence[str] | None = None

@@ -10,10 +10,10 @@ from braid.lake.format.schema import TableSchema
 from braid.lake.merge.fold import Machine
 from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.python_rows import Row
 from braid.lake.read.predicate import Condition
 from braid.lake.read.snapshot_changes import ChangesMode
 from braid.lake.table.arguments import check_names, check_scan, checked_mode, chosen_columns
-from braid.lake.table.lookup.python_rows import Row
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 from braid.lake.table.opened_table import OpenedTable
 from braid.lake.table.read.changes import Changes

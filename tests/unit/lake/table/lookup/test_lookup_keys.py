@@ -17,8 +17,8 @@ from braid.lake import (
     UnsupportedFeature,
 )
 from braid.lake.files.paths import TablePaths
+from braid.lake.read.lookup.python_rows import python_rows
 from braid.lake.snapshots.schema_store import SchemaStore
-from braid.lake.table.lookup.python_rows import python_rows
 from tests.given_tables import ROOT, given_rows, given_schema
 
 NAN = float("nan")

@@ -1,8 +1,10 @@
 """Conversion of Arrow batches to rows of Python values."""
 
-from functools import lru_cache
-from typing import TypeAlias
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
 
+import numpy.typing as npt
 import pyarrow as pa
 
 from braid.lake.errors import UnsupportedFeature
@@ -64,3 +66,41 @@ def _without_nanoseconds(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_map(kind):
         return pa.map_(part(kind.key_field), part(kind.item_field))
     return pa.list_(part(kind.value_field)) if pa.types.is_list(kind) else kind
+
+
+def value_getter(name: str, column: pa.ChunkedArray) -> Callable[[int], object]:
+    """Return a function from a row's number to its value, as `python_columns` returns it.
+
+    Args:
+        name: The column's name, for errors.
+        column: The column.
+    """
+    array = column.chunk(0) if column.num_chunks == 1 else column
+    if _plain_type(column.type) is not None:
+        return partial(_sliced_value, name, column)
+    numbers = _numbers(array)
+    if numbers is not None:
+        return numbers.__getitem__
+    return partial(_scalar_value, name, array)
+
+
+def _numbers(array: pa.Array | pa.ChunkedArray) -> memoryview | None:
+    """Return numbers without nulls as a view whose items are Python numbers; None for other columns."""
+    kind = array.type
+    is_plain = pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    if not is_plain or not isinstance(array, pa.Array) or array.null_count or not len(array):
+        return None
+    numbers: npt.NDArray[Any] = array.to_numpy(zero_copy_only=True)
+    return numbers.data
+
+
+def _scalar_value(name: str, array: pa.Array | pa.ChunkedArray, row: int) -> object:
+    try:
+        return array[row].as_py()
+    except (OverflowError, ValueError):
+        return _sliced_value(name, array, row)  # raises the error with the column's name
+
+
+def _sliced_value(name: str, array: pa.Array | pa.ChunkedArray, row: int) -> object:
+    table = pa.table({name: array.slice(row, 1)})
+    return python_columns(table.to_batches()[0])[name][0]
