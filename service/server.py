@@ -46,8 +46,8 @@ def serve(settings: ServiceSettings) -> None:
     config = uvicorn.Config(
         app,
         http=protocol_with(settings.limits),
-        h11_max_incomplete_event_size=settings.limits.head_bytes,
         log_level="info",
+        proxy_headers=False,  # nothing depends on the client's address
         access_log=False,  # `braid.service.http.access_log` has the request's id as well
     )
     for address in map(address_of, sockets):

@@ -1,6 +1,7 @@
 """uvicorn's HTTP protocol with bounds for the time and size of heads, small chunks, slow readers and connections.
 
-It also refuses a request with two body lengths, and a request that is not HTTP/1.1.
+It also refuses a request with two body lengths, a request without exactly one host, and a request that is not
+HTTP/1.1. Requests that were sent before a refused one on the same connection are answered first.
 
 The bounds are here because middleware sees requests, not connections: it cannot notice a head that never ends, a
 connection without data, or a client that does not read its answer. A refused request gets a problem document,
@@ -23,19 +24,23 @@ import secrets
 import sys
 from typing import Any
 
-import h11
 from uvicorn.config import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from braid.schemas import ProblemCode
 from braid.service.limits import RequestLimits
 from braid.service.problems.problem_response import MEDIA_TYPE, problem_of
 
-_HEADERS_TOO_LARGE = 431  # the status that h11 suggests for heads above its own bound
 _LINGER_SECONDS = 2.0  # time for the client to read a refusal before the connection is closed
 _SMALL_CHUNK = 256  # bytes
-_SMALL_CHUNKS_MAX = 2_000  # chunks of a request: 20 ms of the event loop at 10 us for each
+_SMALL_CHUNKS_MAX = 2_000  # chunks of a request: some milliseconds of the event loop
+_HEADER_BYTES = 4  # of a header beside name and value: colon, blank and the end of the line
+_END_OF_HEAD = b"\r\n\r\n"
+_TWO_LENGTHS = (
+    "present with Content-Length",
+    "present with Transfer-Encoding",
+)  # the parser's words
 
 logger = logging.getLogger(__name__)
 
@@ -49,67 +54,16 @@ def protocol_with(limits: RequestLimits) -> type[asyncio.Protocol]:
     return Bounded
 
 
-class _Refused(h11.RemoteProtocolError):
-    """A valid HTTP request that exceeds a bound."""
+class _Refused(Exception):
+    """A request that exceeds a bound or is ambiguous."""
 
     def __init__(self, code: ProblemCode, detail: str) -> None:
         super().__init__(detail)
         self.code, self.detail = code, detail
 
 
-class _Connection(h11.Connection):
-    """An h11 connection with bounds on the size of heads and on the number of small chunks.
-
-    h11 bounds *incomplete* heads only: a head that arrives complete in one read may be as large as the
-    read. Each chunk takes time of the event loop, however small it is: a megabyte in chunks of one byte
-    takes ten seconds.
-    """
-
-    def __init__(self, head_bytes: int) -> None:
-        super().__init__(h11.SERVER, head_bytes)
-        self._head_bytes = head_bytes
-        self._small_chunks = 0
-        self.is_head_request = False  # a method whose answer has no body
-
-    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        # The size of a head is the number of buffered bytes that its event has consumed.
-        unread = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
-        event = super().next_event()
-        if isinstance(event, h11.Request):
-            self._small_chunks = 0
-            self.is_head_request = event.method == b"HEAD"
-            self._check_head(event, unread - len(self.trailing_data[0]))
-        elif isinstance(event, h11.Data) and event.chunk_end and len(event.data) < _SMALL_CHUNK:
-            self._small_chunks += 1
-            if self._small_chunks > _SMALL_CHUNKS_MAX:
-                detail = (
-                    f"more than {_SMALL_CHUNKS_MAX} chunks are smaller than {_SMALL_CHUNK} bytes"
-                )
-                raise _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
-        return event
-
-    def start_next_cycle(self) -> None:
-        super().start_next_cycle()
-        self.is_head_request = False
-
-    def _check_head(self, request: h11.Request, size: int) -> None:
-        assert size >= 0, "a request consumes bytes that were buffered"
-        if size > self._head_bytes:
-            raise _Refused(ProblemCode.HEADERS_TOO_LARGE, _head_too_large(self._head_bytes))
-        # Request smuggling: if a proxy trusts one of the two and h11 the other, the rest of the body
-        # would be read as the next request.
-        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in request.headers}:
-            detail = "the body's length is given twice: by content-length and by transfer-encoding"
-            raise _Refused(ProblemCode.MALFORMED_REQUEST, f"{detail}; send one of them")
-
-
-def _head_too_large(head_bytes: int) -> str:
-    return f"request line and headers are larger than {head_bytes} bytes"
-
-
-class _BoundedProtocol(H11Protocol):
+class _BoundedProtocol(HttpToolsProtocol):
     LIMITS: RequestLimits
-    conn: _Connection
 
     def __init__(
         self,
@@ -119,12 +73,23 @@ class _BoundedProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.conn = _Connection(self.LIMITS.head_bytes)
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         # Bytes received since the refusal of a request; None before. A refused connection reads and
         # discards: closed with unread bytes it would be reset, and the client could lose the answer.
         self._discarded: int | None = None
+        # A refusal that waits for the answers to the requests before it.
+        self._refusal: tuple[ProblemCode, str] | None = None
+        self._unanswered = 0  # requests whose heads were complete and whose answers are not
+        self._is_in_body = (
+            False  # whether the newest request's head is complete and its body is not
+        )
+        self._received = 0  # bytes of the reads since the last complete head or body
+        self._head_start = b""  # the first bytes of the head that is awaited
+        self._parsed = 0  # bytes of the head that the parser has given out
+        self._hosts = 0
+        self._chunk_bytes = 0
+        self._small_chunks = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         super().connection_made(transport)
@@ -145,11 +110,83 @@ class _BoundedProtocol(H11Protocol):
             if self._discarded > self.LIMITS.discarded_bytes:
                 self.transport.abort()
             return
+        if not self._is_in_body and not self._is_small_head(data):
+            self._unset_keepalive_if_required()
+            self._refuse(ProblemCode.HEADERS_TOO_LARGE, _head_too_large(self.LIMITS.head_bytes))
+            return
         super().data_received(data)
         self._watch_head()
 
+    def _is_small_head(self, data: bytes) -> bool:
+        """Return whether a head that continues or begins with a read is within the bound, blanks included."""
+        end = data.find(_END_OF_HEAD)
+        size = self._received + (len(data) if end < 0 else end + len(_END_OF_HEAD))
+        if len(self._head_start) < len(b"HEAD "):
+            self._head_start = (self._head_start + data)[: len(b"HEAD ")]
+        self._received += len(data)
+        return size <= self.LIMITS.head_bytes
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._parsed = self._hosts = self._small_chunks = 0
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._count(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        if name.lower() == b"host":
+            self._hosts += 1
+        self._count(len(name) + len(value) + _HEADER_BYTES)
+
+    def _count(self, size: int) -> None:
+        # Heads behind another request in one read are bounded here, and nowhere else.
+        self._parsed += size
+        if self._parsed > self.LIMITS.head_bytes:
+            raise _Refused(ProblemCode.HEADERS_TOO_LARGE, _head_too_large(self.LIMITS.head_bytes))
+
+    def on_headers_complete(self) -> None:
+        # The parser itself refuses a head with two lengths of the body: if a proxy trusts one of them and the
+        # parser the other, the rest of the body would be read as the next request. It accepts several hosts.
+        if self._hosts != 1 and self.parser.get_http_version() != "1.0":
+            detail = f"the request has {self._hosts} headers `host`; HTTP/1.1 needs exactly one"
+            raise _Refused(ProblemCode.MALFORMED_REQUEST, detail)
+        self._is_in_body = True
+        self._received = 0
+        self._unanswered += 1
+        super().on_headers_complete()
+
+    def on_chunk_header(self) -> None:
+        """Begin a chunk of a body."""
+        self._chunk_bytes = 0
+
+    def on_body(self, body: bytes) -> None:
+        self._chunk_bytes += len(body)
+        super().on_body(body)
+
+    def on_chunk_complete(self) -> None:
+        """Count a chunk if it is small: each takes time of the event loop, however small it is."""
+        if self._chunk_bytes >= _SMALL_CHUNK:
+            return
+        self._small_chunks += 1
+        if self._small_chunks > _SMALL_CHUNKS_MAX:
+            detail = f"more than {_SMALL_CHUNKS_MAX} chunks are smaller than {_SMALL_CHUNK} bytes"
+            raise _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._is_in_body = False
+        self._received = 0
+        self._head_start = b""
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._unanswered -= 1
+        assert self._unanswered >= 0, "a request is answered once"
+        if self._refusal is not None and not self._unanswered:
+            self._send_refusal(*self._refusal)
+            return
         self._watch_head()
 
     def pause_writing(self) -> None:
@@ -162,24 +199,24 @@ class _BoundedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         error = sys.exception()
-        if isinstance(error, _Refused):
-            self._refuse(error.code, error.detail)
-        elif getattr(error, "error_status_hint", None) == _HEADERS_TOO_LARGE:
-            detail = _head_too_large(self.LIMITS.head_bytes)
-            self._refuse(ProblemCode.HEADERS_TOO_LARGE, detail)
+        # The parser wraps what a callback raises.
+        cause = None if error is None else error.__context__
+        if isinstance(cause, _Refused):
+            self._refuse(cause.code, cause.detail)
+        elif any(words in str(error) for words in _TWO_LENGTHS):
+            detail = "the body's length is given twice: by content-length and by transfer-encoding"
+            self._refuse(ProblemCode.MALFORMED_REQUEST, f"{detail}; send one of them")
         else:
-            self._refuse(ProblemCode.MALFORMED_REQUEST, "this is not HTTP/1.1")
+            self._refuse(ProblemCode.MALFORMED_REQUEST, f"this is not HTTP/1.1: {error}")
 
     def _watch_head(self) -> None:
         """Start the head timer if a head is awaited, else stop it; bytes of a head do not restart it."""
         if self._discarded is not None:
             return
         # Between an answer and the first byte of the next head uvicorn's keep-alive timer runs instead.
-        is_waiting = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
+        is_waiting = not self._is_in_body and self.timeout_keep_alive_task is None
         # The answer is complete and the request is not: the rest of the request may take no longer than a head.
-        is_waiting = is_waiting or (
-            self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
-        )
+        is_waiting = (is_waiting or self._is_in_body) and not self._unanswered
         if not is_waiting or self.transport.is_closing():
             self._stop_head_timer()
         elif self._head_timer is None:
@@ -188,7 +225,7 @@ class _BoundedProtocol(H11Protocol):
     def _on_late_head(self) -> None:
         self._head_timer = None
         # If a part of a head has arrived, the client gets an answer; a silent connection is only closed.
-        if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
+        if self._received and not self._is_in_body:
             seconds = self.LIMITS.head_seconds
             detail = f"the head of the request did not arrive within {seconds:g} seconds"
             self._refuse(ProblemCode.REQUEST_TIMEOUT, detail)
@@ -210,30 +247,48 @@ class _BoundedProtocol(H11Protocol):
         self.transport.abort()
 
     def _refuse(self, code: ProblemCode, detail: str) -> None:
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.abort()  # within an answer no other one can be sent
-            return
+        """Refuse the request that is being received, after the answers to those before it."""
         assert self._discarded is None, "a refused connection handles no further data"
+        if self._is_in_body:
+            if self.cycle.response_started:
+                self.transport.abort()  # within an answer no other one can be sent
+                return
+            # The application learns that nobody waits for its answer.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            if self.pipeline and self.pipeline[0][0] is self.cycle:
+                self.pipeline.popleft()
+            self._unanswered -= 1
+        self._discarded = 0
+        self._stop_head_timer()
+        if self._unanswered:
+            self._refusal = code, detail
+        else:
+            self._send_refusal(code, detail)
+
+    def _send_refusal(self, code: ProblemCode, detail: str) -> None:
+        self._refusal = None
+        self._unset_keepalive_if_required()
+        if self.transport.is_closing():
+            return
         request_id = secrets.token_hex(8)
         logger.warning("request refused code=%s request_id=%s", code.value, request_id)
         problem = problem_of(code, detail, instance="", request_id=request_id)
         body = json.dumps(problem.model_dump(mode="json")).encode()
-        headers = [
-            ("content-type", MEDIA_TYPE),
-            ("content-length", str(len(body))),
-            ("x-request-id", request_id),
-            ("connection", "close"),
-        ]
-        for event in (
-            h11.Response(status_code=problem.status, headers=headers),
-            h11.Data(data=b"" if self.conn.is_head_request else body),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
+        head = (
+            f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n"
+            f"x-request-id: {request_id}\r\nconnection: close\r\n\r\n"
+        )
+        is_without_body = self._head_start == b"HEAD "
+        self.transport.write(
+            STATUS_LINE[problem.status] + head.encode() + (b"" if is_without_body else body)
+        )
         # Half-close, then read and discard for a while (`data_received`): a socket that is closed with
         # unread bytes is reset, and the client may never see the answer.
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        self._discarded = 0
-        self._stop_head_timer()
         self._head_timer = self.loop.call_later(_LINGER_SECONDS, self.transport.close)
+
+
+def _head_too_large(head_bytes: int) -> str:
+    return f"request line and headers are larger than {head_bytes} bytes"

@@ -84,9 +84,7 @@ class Connection:
         self.loop = loop
         self.client = Client()
         protocol = protocol_with(limits)
-        config = uvicorn.Config(
-            app, h11_max_incomplete_event_size=limits.head_bytes, log_config=None
-        )
+        config = uvicorn.Config(app, log_config=None)
         state = uvicorn.server.ServerState()
         self.protocol = protocol(config, state, {}, self.loop)  # type: ignore[call-arg]  # uvicorn's
         self.protocol.connection_made(self.client)
@@ -237,6 +235,38 @@ def test_what_is_no_http_is_refused(loop: Timers, sent: bytes) -> None:
 
     problem = problem_in(connection.client.got)
     assert (problem["status"], problem["code"]) == (400, "malformed_request")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\ncontent-length: 4\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: a\r\n x: folded\r\n\r\n",
+        b"GET / HTTP/1.1\nhost: a\n\n",
+        b"GET / HTTP/1.1\r\nho st: a\r\n\r\n",
+    ],
+)
+def test_heads_that_proxies_may_read_in_another_way_are_refused(loop: Timers, sent: bytes) -> None:
+    connection = Connection(loop)
+
+    connection.send(sent + REQUEST)
+
+    problem = problem_in(connection.client.got)
+    assert (problem["status"], problem["code"]) == (400, "malformed_request")
+    assert b"200 OK" not in connection.client.got
+
+
+def test_a_body_that_is_refused_behind_a_request_is_refused_after_its_answer(loop: Timers) -> None:
+    connection = Connection(loop, app=echo)
+
+    connection.send(REQUEST + CHUNKED + in_chunks(1, 30_000))
+    connection.run(turns=9)
+
+    first, second = connection.client.got.split(b"HTTP/1.1 ")[1:]
+    assert first.startswith(b"200 OK")
+    assert second.startswith(b"413 ")
 
 
 def test_more_connections_than_allowed_are_closed(loop: Timers) -> None:
