@@ -5,7 +5,8 @@ From the top down; each imports only what is beside or below it:
 | module | what |
 |---|---|
 | `server` | the process |
-| `app` | the application: components, routes and layers |
+| `app`, `braid_app` | the application: components, routes and layers |
+| `serving/` | rows: the newest snapshot of each table in use, kept ready, and the answers before the framework |
 | `routes/`, `dependencies` | the routes: parse a request, call the logic, and answer; dependencies that routes share |
 | `http/`, `guard/` | sockets, connections, request ids and access log; bounds of the origin, the bodies and the number of requests |
 | `problems/` | errors as problem documents |
@@ -13,5 +14,6 @@ From the top down; each imports only what is beside or below it:
 | `control/` | the logic of the routes |
 | `components`, `open_tables`, `body_thread` | components that requests share: registry, open tables, the thread for bodies |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |
+| `query_parameters`, `scope_headers` | parameters of a row's address; headers of a request |
 | `views`, `times`, `shown_texts` | models of the API besides `schemas` and `control/schema_history`; times as text; texts without the warehouse's address |
 """

@@ -3,10 +3,13 @@
 The module has no state: each app has its own components.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
 from braid.registry.registrar import Registrar
@@ -16,12 +19,14 @@ from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
 from braid.schemas import ProblemDocument
 from braid.service.body_thread import BodyThread
+from braid.service.braid_app import BraidApp
 from braid.service.components import Components
 from braid.service.guard.admission import Admission
 from braid.service.guard.body_bounds import BodyBounds
 from braid.service.guard.same_site import SameSite
 from braid.service.http.access_log import AccessLog
 from braid.service.http.request_context import RequestContext
+from braid.service.http.row_dispatch import RowDispatch
 from braid.service.open_tables import OpenTables
 from braid.service.problems.error_handlers import install_problem_handlers
 from braid.service.problems.problem_response import MEDIA_TYPE
@@ -31,11 +36,13 @@ from braid.service.routes import (
     health,
     inspection,
     offsets,
-    rows,
+    rows as row_routes,
     schema_changes,
     streams,
-    tables,
+    tables as table_routes,
 )
+from braid.service.serving.followers import Followers
+from braid.service.serving.row_answers import RowAnswers
 from braid.service.settings import ServiceSettings
 
 TITLE = "Braid"
@@ -50,7 +57,7 @@ def create_app(
     catalog: Catalog | None = None,
     file_io: FileIO | None = None,
     clock: Clock | None = None,
-) -> FastAPI:
+) -> BraidApp:
     """Return the application.
 
     Args:
@@ -66,55 +73,71 @@ def create_app(
     catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock, lookups=settings.lookups)
     store = RegistryStore(file_io, warehouse, clock)
     bodies = BodyThread()
-    app = FastAPI(
+    tables = OpenTables(catalog, clock=clock)
+    registrar = Registrar(store, catalog, clock, clusters=settings.clusters)
+    followers = Followers(
+        tables=tables, registrar=registrar, clock=clock, follow_ms=settings.follow_ms
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        followers.close()
+
+    app = BraidApp(
         title=TITLE,
         version=VERSION,
         summary=SUMMARY,
         openapi_url="/v1/openapi.json",
         docs_url=None,  # these pages would load scripts from other hosts
         redoc_url=None,
+        lifespan=lifespan,
         responses=_problem_responses(),
     )
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI documents it
+    rows = RowAnswers(followers, clock)
     app.state.components = Components(
         settings=replace(settings, warehouse=warehouse),
         file_io=file_io,
         clock=clock,
-        tables=OpenTables(catalog, clock=clock),
+        tables=tables,
         registry=store,
-        registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
+        registrar=registrar,
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
         progress=ProgressStore(file_io, warehouse, clock),
         backfills=BackfillReports(file_io, warehouse, clock),
+        followers=followers,
+        rows=rows,
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
     modules = (
         health,
-        tables,
+        table_routes,
         schema_changes,
         streams,
         offsets,
         dead_letters,
-        rows,
+        row_routes,
         changes,
         inspection,
     )
     for module in modules:
         app.include_router(module.router)
     install_problem_handlers(app)
-    # Each layer wraps the layers added before it: a request passes the last one first.
-    app.add_middleware(Admission, limits=settings.limits)
-    app.add_middleware(BodyBounds, limits=settings.limits, thread=bodies)
-    app.add_middleware(
-        SameSite,
-        hosts=settings.hosts,
-        origins=settings.origins,
-        bound_host=settings.host,
-    )
-    app.add_middleware(RequestContext)
-    app.add_middleware(AccessLog)  # the last is the outermost
+    app.wrap(lambda framework: _layers(framework, rows=rows, bodies=bodies, settings=settings))
     return app
+
+
+def _layers(
+    framework: ASGIApp, *, rows: RowAnswers, bodies: BodyThread, settings: ServiceSettings
+) -> ASGIApp:
+    """Return the framework inside of the service's layers; a request passes the last one first."""
+    app: ASGIApp = RowDispatch(framework, rows=rows)
+    app = Admission(app, limits=settings.limits)
+    app = BodyBounds(app, limits=settings.limits, thread=bodies)
+    app = SameSite(app, hosts=settings.hosts, origins=settings.origins, bound_host=settings.host)
+    return AccessLog(RequestContext(app))
 
 
 def _problem_responses() -> dict[int | str, dict[str, Any]]:

@@ -15,6 +15,8 @@ from braid.registry.table_dropper import TableDropper
 from braid.schemas import TableDocument
 from braid.service.body_thread import BodyThread
 from braid.service.open_tables import OpenTables
+from braid.service.serving.followers import Followers
+from braid.service.serving.row_answers import RowAnswers
 from braid.service.settings import ServiceSettings
 from braid.service.shown_texts import with_shown_texts
 
@@ -35,6 +37,8 @@ class Components:
         dropper: Drops tables.
         progress: Reads the reports of runners.
         backfills: Reads the reports of backfills.
+        followers: What is served of the tables in use.
+        rows: Answers requests for rows.
         bodies: The thread in which bodies are parsed.
         started_ms: Start of the app, milliseconds since the epoch, UTC.
     """
@@ -48,6 +52,8 @@ class Components:
     dropper: TableDropper
     progress: ProgressStore
     backfills: BackfillReports
+    followers: Followers
+    rows: RowAnswers
     bodies: BodyThread
     started_ms: int
 

@@ -25,6 +25,7 @@ class ServiceSettings:
         origins: Other sites whose pages may send state-changing requests, such as
             `https://console.example`.
         limits: Bounds of requests.
+        follow_ms: Pause between two looks for new snapshots of a table in use, milliseconds; 0: each request looks.
         lookups: Directory and bounds of the copies of files for row lookups.
     """
 
@@ -36,4 +37,5 @@ class ServiceSettings:
     hosts: tuple[str, ...] | None = None
     origins: tuple[str, ...] = ()
     limits: RequestLimits = field(default_factory=RequestLimits)
+    follow_ms: int = 0
     lookups: LookupSettings = field(default_factory=LookupSettings)

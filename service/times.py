@@ -1,8 +1,10 @@
 """Texts of points in time, as answers contain them."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
+@lru_cache(maxsize=1_024)  # answers that are read from one snapshot have the same times
 def iso_utc(time_ms: int) -> str:
     """Return milliseconds since the epoch as ISO 8601 in UTC.
 

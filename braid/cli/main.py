@@ -81,6 +81,15 @@ def service(
         int,
         typer.Option(min=0, help="Largest size of the small files that lookups keep in memory."),
     ] = 1024,
+    follow_ms: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=60_000,
+            help="Milliseconds between two looks for new snapshots of a table in use; 0: each request "
+            "looks.",
+        ),
+    ] = 100,
 ) -> None:
     """Serve the HTTP API: tables, streams, their states, and rows."""
     require_extra("service")
@@ -113,6 +122,7 @@ def service(
                 clusters=known,
                 hosts=tuple(allow_host or ()),
                 origins=tuple(allow_origin or ()),
+                follow_ms=follow_ms,
             )
         )
 

@@ -1,10 +1,10 @@
-"""Lookup of rows and of their status by key, with the snapshot that was read and its freshness.
+"""Rows and their status by key, from the lookup of one snapshot, with the snapshot and its freshness.
 
-`verified_at` is the time just before the snapshot is determined: an answer from the newest snapshot contains
+`verified_ms` is a time just before the snapshot was determined: an answer from the newest snapshot contains
 everything that was committed until then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,13 @@ import orjson
 
 from braid.formats.json_values import json_row
 from braid.formats.key_values import parse_key, parse_keys
-from braid.lake import Clock, LakeError, ReadAt, Snapshot, Table
-from braid.registry.layout.physical_table import shown_fields
+from braid.lake import LakeError, SnapshotLookup
 from braid.schemas import RowStatus, SnapshotInfo, TableDocument
 from braid.service.control.row_status import row_status, status_columns
 from braid.service.times import iso_utc
+
+WriteRow = Callable[[Mapping[str, object]], dict[str, Any]]
+"""Returns the JSON values of a row (`json_writer`)."""
 
 
 class RowNotFound(LakeError):
@@ -24,110 +26,75 @@ class RowNotFound(LakeError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRow:
-    """A row as JSON values.
+class LookedUp:
+    """A snapshot in which rows are looked up.
 
     Attributes:
-        values: Values by column, in the table's order.
-        snapshot: The snapshot that the row was read from.
+        lookup: Rows at the snapshot.
+        verified_ms: When the snapshot was determined, milliseconds since 1970.
+        write_row: The function for rows of the snapshot's schema.
     """
 
-    values: Mapping[str, Any]
-    snapshot: SnapshotInfo
+    lookup: SnapshotLookup
+    verified_ms: int
+    write_row: WriteRow
+
+    @property
+    def snapshot(self) -> SnapshotInfo:
+        """The snapshot as answers have it."""
+        return SnapshotInfo(**self.snapshot_fields)
+
+    @property
+    def snapshot_fields(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        snapshot = self.lookup.snapshot
+        return {
+            "id": None if snapshot is None else snapshot.id,
+            "commit_time": None if snapshot is None else iso_utc(snapshot.time_millis),
+            "verified_at": iso_utc(self.verified_ms),
+        }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRows:
-    """Rows as JSON values.
-
-    Attributes:
-        values: One row per key, in the keys' order; None where the table has no row of the key.
-        snapshot: The snapshot that all rows were read from.
-    """
-
-    values: Sequence[Mapping[str, Any] | None]
-    snapshot: SnapshotInfo
-
-
-def find_row(
-    table: Table,
-    parameters: Sequence[tuple[str, str]],
-    *,
-    at: ReadAt,
-    clock: Clock,
-) -> FoundRow:
-    """Return the row of a key in a state of the table.
+def find_row(at: LookedUp, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the row of a key, as JSON values in the table's order.
 
     Args:
-        table: The table.
+        at: The snapshot.
         parameters: The key's columns and their texts.
-        at: The state.
-        clock: Gives the time of the read.
 
     Raises:
         RowNotFound: The row does not exist; the message has the key and the snapshot.
         KeyRefused: The parameters are not a key of the table.
-        InvalidRequest: There is no such state.
     """
-    verified_ms = clock.now_ms()
-    found = table.lookup_at(at)
-    key = parse_key(found.schema, parameters)
-    row = found.get(key)
+    schema = at.lookup.schema
+    key = parse_key(schema, parameters)
+    row = at.lookup.get(key)
     if row is None:
-        shown = json_row(key, [found.schema.field(name) for name in key])
-        snapshot = found.snapshot
+        shown = json_row(key, [schema.field(name) for name in key])
+        snapshot = at.lookup.snapshot
         where = ": it has no snapshot yet" if snapshot is None else f" at snapshot {snapshot.id}"
-        message = f"{table.identifier} has no row {orjson.dumps(shown).decode()}{where}"
+        message = f"{at.lookup.identifier} has no row {orjson.dumps(shown).decode()}{where}"
         raise RowNotFound(message)
-    return FoundRow(
-        values=json_row(row, shown_fields(found.schema)),
-        snapshot=_snapshot_info(found.snapshot, verified_ms),
-    )
+    return at.write_row(row)
 
 
 def find_rows(
-    table: Table,
-    keys: Sequence[Mapping[str, str | int | float]],
-    *,
-    at: ReadAt,
-    clock: Clock,
-) -> FoundRows:
-    """Return the rows of several keys, all of one state of the table; see `find_row`."""
-    verified_ms = clock.now_ms()
-    found = table.lookup_at(at)
-    fields = shown_fields(found.schema)
-    rows = found.get_many(parse_keys(found.schema, keys))
-    return FoundRows(
-        values=[None if row is None else json_row(row, fields) for row in rows],
-        snapshot=_snapshot_info(found.snapshot, verified_ms),
-    )
+    at: LookedUp, keys: Sequence[Mapping[str, str | int | float]]
+) -> list[dict[str, Any] | None]:
+    """Return the rows of several keys, in their order, None where there is no row; see `find_row`."""
+    rows = at.lookup.get_many(parse_keys(at.lookup.schema, keys))
+    return [None if row is None else at.write_row(row) for row in rows]
 
 
-def find_row_status(
-    table: Table,
-    document: TableDocument,
-    key: Mapping[str, object],
-    *,
-    clock: Clock,
-) -> RowStatus:
-    """Return the status of the row of a key at the newest snapshot, whether it exists or not."""
-    verified_ms = clock.now_ms()
-    found = table.lookup_at()
-    columns = list(dict.fromkeys([*key, *status_columns(document, found.schema)]))
-    row = found.get(key, columns=columns)
+def find_row_status(at: LookedUp, document: TableDocument, key: Mapping[str, object]) -> RowStatus:
+    """Return the status of the row of a key, whether it exists or not."""
+    schema = at.lookup.schema
+    columns = list(dict.fromkeys([*key, *status_columns(document, schema)]))
     return row_status(
         document,
-        found.schema,
+        schema,
         key=key,
-        row=row,
-        now_ms=verified_ms,
-        snapshot=_snapshot_info(found.snapshot, verified_ms),
-    )
-
-
-def _snapshot_info(snapshot: Snapshot | None, verified_ms: int) -> SnapshotInfo:
-    return SnapshotInfo(
-        id=None if snapshot is None else snapshot.id,
-        commit_time=None if snapshot is None else iso_utc(snapshot.time_millis),
-        verified_at=iso_utc(verified_ms),
+        row=at.lookup.get(key, columns=columns),
+        now_ms=at.verified_ms,
+        snapshot=at.snapshot,
     )

@@ -18,12 +18,14 @@ from braid.schemas import ProblemCode
 from braid.schemas.field_problems import parameter_problem
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.request_class import STATE_CHANGING
+from braid.service.scope_headers import header_of
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_HOST = "*"
 
 _PROBES = ("/health", "/ready")  # probes are called by address, and return no data of tables
 _HOST = re.compile(r"(?P<name>\[[^\]]*\]|[^:]*)(:[0-9]*)?")
+_KNOWN_MAX = 1_000  # headers `host` that are not checked again
 _PORTS = {"http": 80, "https": 443}
 _JSON_HINT = "send the header `content-type: application/json`, also without a body"
 
@@ -54,6 +56,7 @@ class SameSite:
         names = None if hosts is None else frozenset(map(_plain_host, hosts))
         self._hosts = None if names is None or ANY_HOST in names else names | {*LOOPBACK}
         self._origins = frozenset(filter(None, map(_site_of, origins)))
+        self._known: set[str] = set()
         self._is_any_address = _is_wildcard(bound_host)
         if self._hosts is not None:
             self._hosts |= {_plain_host(bound_host)}
@@ -63,8 +66,7 @@ class SameSite:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        host = headers.get("host", "")
+        host = header_of(scope, b"host") or ""
         if not self._knows(host) and scope["path"] not in _PROBES:
             problem = parameter_problem(
                 "host",
@@ -82,6 +84,7 @@ class SameSite:
             )
             return
         if scope["method"] in STATE_CHANGING:
+            headers = Headers(scope=scope)
             # Of several, as proxies may join requests, each has to be known.
             foreign = [one for one in headers.getlist("origin") if not self._is_own(one, host)]
             if foreign:
@@ -114,13 +117,19 @@ class SameSite:
         await self._app(scope, receive, send)
 
     def _knows(self, host: str) -> bool:
-        if self._hosts is None:
+        if self._hosts is None or host in self._known:
             return True
+        is_known = self._checked(host, self._hosts)
+        if is_known and len(self._known) < _KNOWN_MAX:
+            self._known.add(host)
+        return is_known
+
+    def _checked(self, host: str, hosts: frozenset[str]) -> bool:
         found = _HOST.fullmatch(host.strip())
         if found is None:
             return False
         name = _plain_host(found["name"])
-        return name in self._hosts or (self._is_any_address and _is_address(name))
+        return name in hosts or (self._is_any_address and _is_address(name))
 
     def _is_own(self, origin: str, host: str) -> bool:
         site = _site_of(origin)

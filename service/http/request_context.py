@@ -9,14 +9,15 @@ import secrets
 from collections.abc import MutableMapping
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from braid.schemas import ProblemCode
 from braid.service.problems.problem_response import problem_response
+from braid.service.scope_headers import header_of
 
 HEADER = "x-request-id"
+_NAME = HEADER.encode()
 _USABLE = re.compile(r"[A-Za-z0-9._:-]{1,128}")  # safe in a log line and in a header
 
 logger = logging.getLogger(__name__)
@@ -36,8 +37,9 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(HEADER, "")
+        given = header_of(scope, _NAME) or ""
         request_id = given if _USABLE.fullmatch(given) else secrets.token_hex(8)
+        header = _NAME, request_id.encode()
         scope.setdefault("state", {})["request_id"] = request_id
         has_started = False
 
@@ -45,7 +47,8 @@ class RequestContext:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
-                MutableHeaders(scope=message)[HEADER] = request_id
+                others = (item for item in message.get("headers", ()) if item[0] != _NAME)
+                message = {**message, "headers": [*others, header]}
             await send(message)
 
         try:

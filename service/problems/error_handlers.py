@@ -49,8 +49,8 @@ class NotReady(Exception):
 
 def install_problem_handlers(app: FastAPI) -> None:
     """Make the app answer errors of the engine, the registry and the framework, and `NotReady`, with a problem."""
-    app.add_exception_handler(LakeError, _on_own_error)
-    app.add_exception_handler(RegistryError, _on_own_error)
+    app.add_exception_handler(LakeError, on_own_error)
+    app.add_exception_handler(RegistryError, on_own_error)
     app.add_exception_handler(NotReady, _on_not_ready)
     app.add_exception_handler(RequestValidationError, _on_unreadable_request)
     app.add_exception_handler(HTTPException, _on_http_error)
@@ -68,7 +68,8 @@ def _answer(
     )
 
 
-async def _on_own_error(request: Request, error: Exception) -> Response:
+async def on_own_error(request: Request, error: Exception) -> Response:
+    """Return the answer for an error of the engine or the registry."""
     code = code_of(error)
     status, _ = STATUS_AND_TITLE[code]
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -2,15 +2,9 @@
 
 from fastapi import APIRouter, Request, Response
 
-from braid.formats.key_values import parse_key
-from braid.lake import ReadAt
 from braid.schemas import RowStatus, WideRow
 from braid.service.checked_body import CheckedBody
-from braid.service.control.read_at_parameters import take_read_at
-from braid.service.control.row_lookup import find_row, find_row_status, find_rows
 from braid.service.dependencies import ComponentsOf
-from braid.service.http.query_parameters import query_parameters
-from braid.service.json_response import json_response
 from braid.service.views import KEYS_MAX, RowKeys, WideRows
 
 router = APIRouter(
@@ -36,12 +30,12 @@ _STATES = (
         "`/lookup`."
     ),
 )
-def get_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
+async def get_row(
+    components: ComponentsOf, database: str, table: str, request: Request
+) -> Response:
     """Return one wide row by its key; 404 if it does not exist."""
-    found = components.tables.get(f"{database}.{table}")
-    at, parameters = take_read_at(found.schema, query_parameters(request))
-    row = find_row(found, parameters, at=at, clock=components.clock)
-    return json_response({"row": row.values, "snapshot": row.snapshot.model_dump()})
+    query = request.scope["query_string"]
+    return _json(await components.rows.row(f"{database}.{table}", query))
 
 
 @router.post(
@@ -55,12 +49,11 @@ def get_row(components: ComponentsOf, database: str, table: str, request: Reques
         f"has to be text unless the column is FLOAT or DOUBLE. {_STATES}"
     ),
 )
-def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowKeys) -> Response:
+async def look_up_rows(
+    components: ComponentsOf, database: str, table: str, body: RowKeys
+) -> Response:
     """Return the rows of many keys."""
-    found = components.tables.get(f"{database}.{table}")
-    at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
-    rows = find_rows(found, body.keys, at=at, clock=components.clock)
-    return json_response({"rows": rows.values, "snapshot": rows.snapshot.model_dump()})
+    return _json(await components.rows.rows(f"{database}.{table}", body))
 
 
 @router.get(
@@ -68,11 +61,13 @@ def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowK
     response_model=RowStatus,
     description=f"Return the status of a row by sequence group. {_KEY_PARAMETERS}",
 )
-def get_row_status(
+async def get_row_status(
     components: ComponentsOf, database: str, table: str, request: Request
 ) -> Response:
     """Return the status of each sequence group of a row; all are `absent` if the row does not exist."""
-    document, found = components.registered(f"{database}.{table}")
-    key = parse_key(found.schema, query_parameters(request))
-    status = find_row_status(found, document, key, clock=components.clock)
-    return json_response(status.model_dump(mode="json"))
+    query = request.scope["query_string"]
+    return _json(await components.rows.status(f"{database}.{table}", query))
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from braid.demo.broker import KafkaBroker
 from braid.lake import BatchAccount, SystemClock
 from braid.schemas import TableDocument, TableSpec
-from braid.service.control.row_lookup import find_row_status
+from braid.service.control.row_lookup import LookedUp, find_row_status
 from tests.integration.ingest_bed import IngestBed
 from tests.unit.formats.protobuf.orders import NAME, order_set, order_type
 
@@ -387,12 +387,11 @@ def test_streams_take_their_records_deletes_and_tombstones_of_one_topic(
     (letter,) = bed.records(f"{topic}.dead-letters")
     assert (letter.key, letter.value) == (b"4", json.dumps(refused).encode())
     document = TableDocument(database="db", name="wide", table=bed.spec)
+    lookup = bed.table().lookup_at()
+    at = LookedUp(lookup=lookup, verified_ms=SystemClock().now_ms(), write_row=dict)
     states = {
         number: [
-            group.state
-            for group in find_row_status(
-                bed.table(), document, {"id": number}, clock=SystemClock()
-            ).groups.values()
+            group.state for group in find_row_status(at, document, {"id": number}).groups.values()
         ]
         for number in (1, 2, 3)
     }

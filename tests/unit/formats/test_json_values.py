@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from braid.formats.json_values import json_row, json_value
+from braid.formats.json_values import json_row, json_value, json_writer
 from braid.lake import DataField, parse_type
 
 NAIVE = datetime(2013, 1, 31, 5, 15, 0, 123_456, tzinfo=UTC).replace(tzinfo=None)
@@ -45,6 +45,10 @@ NAIVE = datetime(2013, 1, 31, 5, 15, 0, 123_456, tzinfo=UTC).replace(tzinfo=None
 )
 def test_no_digit_and_no_kind_of_value_is_lost(sql: str, value: Any, expected: Any) -> None:
     assert json_value(value, parse_type(sql)) == expected
+
+    field = DataField(id=0, name="c", type=parse_type(sql))
+    assert json_writer([field])({"c": value}) == {"c": expected}
+    assert json_writer([field])({"c": None}) == {"c": None}
 
 
 def test_null_is_null_in_every_type() -> None:

@@ -2,14 +2,12 @@
 
 from urllib.parse import parse_qsl
 
-from fastapi import Request
-
 from braid.formats.key_values import KeyRefused
 from braid.schemas import FieldProblem
 
 
-def query_parameters(request: Request) -> list[tuple[str, str]]:
-    """Return the names and texts of a request's parameters, in their order.
+def parse_query(query: bytes) -> list[tuple[str, str]]:
+    """Return the names and texts of the parameters of an address's query, in their order.
 
     The framework would replace invalid bytes by U+FFFD, which makes another text, perhaps the key of
     another row.
@@ -17,8 +15,10 @@ def query_parameters(request: Request) -> list[tuple[str, str]]:
     Raises:
         KeyRefused: Some parameters are not UTF-8; the problems name each of them.
     """
-    query = request.scope["query_string"].decode("latin-1")
-    found = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
+    text = query.decode("latin-1")
+    found = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
+    if text.isascii() and "%" not in text:
+        return found  # nothing was escaped
     problems = [
         FieldProblem(
             pointer=None,

@@ -1,0 +1,50 @@
+"""ASGI layer that answers requests for rows before the framework, whose routing and dependencies take longer than a row.
+
+It is the innermost layer, so all bounds and logs of the others hold for these requests, too. The routes of rows call the
+same answers (`row_answers`), and the framework documents them. A request that this layer does not know goes to the framework.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from braid.lake import LakeError
+from braid.registry.errors import RegistryError
+from braid.service.problems.error_handlers import on_own_error
+from braid.service.serving.row_answers import RowAnswers
+
+_PATH: Final = re.compile(r"/v1/tables/([^/]+)/([^/]+)/rows(/status)?")
+_JSON: Final = (b"content-type", b"application/json")
+
+
+class RowDispatch:
+    """Answers `GET …/rows` and `GET …/rows/status`."""
+
+    def __init__(self, app: ASGIApp, rows: RowAnswers) -> None:
+        """Put the layer before an app."""
+        self._app = app
+        self._rows = rows
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        found = _PATH.fullmatch(scope["path"])
+        if found is None:
+            await self._app(scope, receive, send)
+            return
+        answer: Callable[[str, bytes], Awaitable[bytes]]
+        answer = self._rows.row if found[3] is None else self._rows.status
+        try:
+            body = await answer(f"{found[1]}.{found[2]}", scope["query_string"])
+        except (LakeError, RegistryError) as error:
+            response = await on_own_error(Request(scope, receive), error)
+            await response(scope, receive, send)
+            return
+        headers = [(b"content-length", str(len(body)).encode()), _JSON]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})

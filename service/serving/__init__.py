@@ -1,0 +1,11 @@
+"""Serving of rows: the newest snapshot of each table in use, kept ready, and the answers to requests for rows.
+
+From the top down; each imports only what is beside or below it:
+
+| module | what |
+|---|---|
+| `row_answers` | answers to requests for one row, several rows, and the status of a row |
+| `followers` | the followers of the tables in use |
+| `follower` | one table: looks for new snapshots, makes them ready, replaces what is served |
+| `served_table` | what is served of one table: snapshot, lookup, declaration |
+"""

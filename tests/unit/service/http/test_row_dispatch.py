@@ -1,0 +1,56 @@
+"""Rows are answered before the framework, and yet inside of the same layers as every other address."""
+
+import pytest
+
+from braid.lake import ManualClock, MemoryFileIO
+from braid.service.app import create_app
+from braid.service.braid_app import BraidApp
+from braid.service.settings import ServiceSettings
+from tests.unit.service.http_client import HttpClient
+
+
+def app_for(*hosts: str) -> BraidApp:
+    clock = ManualClock()
+    storage = MemoryFileIO(clock=clock)
+    settings = ServiceSettings(warehouse="/w", hosts=hosts)
+    return create_app(settings, file_io=storage, clock=clock)
+
+
+ADDRESSES = [
+    (method, path)
+    for path, methods in app_for().openapi()["paths"].items()
+    for method in methods
+    if path not in ("/health", "/ready")
+]
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+def test_every_address_is_inside_of_the_layers(method: str, path: str) -> None:
+    client = HttpClient(app_for("braid.example"))
+
+    for name in ("database", "table", "stream", "consumer", "view", "replay"):
+        path = path.replace(f"{{{name}}}", "x")
+    refused = client.request(method.upper(), path, headers={"host": "other.example"})
+
+    assert (refused.status_code, refused.json()["code"]) == (421, "host_refused")
+    assert refused.headers["x-request-id"] == refused.json()["request_id"]
+    known = client.request(
+        method.upper(), path, headers={"host": "braid.example", "x-request-id": "mine"}
+    )
+    assert known.status_code != 421
+    assert known.headers["x-request-id"] == "mine"
+
+
+@pytest.mark.parametrize("path", ["/v1/tables/a/b/rows", "/v1/tables/a/b/rows/status"])
+def test_other_methods_of_the_address_of_rows_are_refused_by_the_framework(path: str) -> None:
+    refused = HttpClient(app_for("*")).request("HEAD", path)
+
+    assert refused.status_code == 405
+    assert refused.headers["allow"] == "GET"
+
+
+def test_the_framework_documents_what_is_answered_before_it() -> None:
+    operation = app_for().openapi()["paths"]["/v1/tables/{database}/{table}/rows"]["get"]
+
+    schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    assert schema == {"$ref": "#/components/schemas/WideRow"}
