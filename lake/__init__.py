@@ -34,7 +34,7 @@ from braid.lake.commit.committer import TableCommitter
 from braid.lake.commit.discard import commit_or_discard
 from braid.lake.commit.replay_intent import ReplayedLetters
 from braid.lake.commit.streams.backfill_position import backfill_name, split_backfill_name
-from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
+from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch, is_same_topic
 from braid.lake.commit.streams.former_position import discards_former_position
 from braid.lake.commit.streams.group_order import (
     OFFSET_MAX,
@@ -335,6 +335,7 @@ __all__ += [
     "decide_batch",
     "discards_former_position",
     "holds_offset",
+    "is_same_topic",
     "offsets_left_older",
     "positions_of",
     "read_ranges_of",

@@ -6,8 +6,9 @@ and `check_replay` check a request and change nothing.
 
 A change is a function from the newest document to the next one. Each attempt calls it again with the newest document.
 So a rule across streams is checked on exactly the document that the change is applied to, and a race cannot break it.
-Before a stream takes columns over or is deleted, a commit to the table fences the streams that may still write
-(`takeover`).
+Only the creation of a table has no document to begin with, so it has a loop of its own (`put_table`). Before a stream
+is deleted, or a newly registered stream takes columns over, a commit to the table fences the streams that may still
+write. A registered stream cannot take columns over by a change (`takeover`).
 
 The base class, `TableAlterer`, makes changes of schemas. `table_dropper` drops tables, and `position_setter` sets
 positions of streams.
@@ -228,7 +229,8 @@ class Registrar(TableAlterer):
 
         Raises:
             TableNotFound: No table of that name is registered.
-            DefinitionRefused: The definition breaks rules; `problems` has all of them.
+            DefinitionRefused: The definition breaks rules, or the stream may not take over the columns of
+                another one; `problems` has all reasons.
             DefinitionDiffers: The table holds offsets of this stream, and the change would make
                 them those of another topic or group.
             StreamNotStopped: A runner still holds a stream whose group this one takes over.

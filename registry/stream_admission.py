@@ -5,14 +5,14 @@ table. The registrar then fences former owners and writes the document.
 """
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
-from braid.lake import Catalog
+from braid.lake import Catalog, StreamPosition
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.rules.kafka_rules import check_kafka
 from braid.registry.rules.schema_registry_rules import check_schema_registry
 from braid.registry.rules.stream_bounds import check_bounds, check_trigger
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
-from braid.registry.takeover import check_takeover, former_owners, is_start_given
+from braid.registry.takeover import check_takeover, has_started, is_start_given
 from braid.schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
 from braid.schemas.field_problems import display_text, problem_at
 
@@ -42,7 +42,8 @@ class StreamAdmission:
             definition: The requested definition.
 
         Raises:
-            DefinitionRefused: The definition breaks rules; `problems` has all of them.
+            DefinitionRefused: The definition breaks rules, or the stream may not take over the columns of
+                another one; `problems` has all reasons.
             DefinitionDiffers: The table holds offsets of this stream, and the change would make
                 them those of another topic or group.
         """
@@ -56,51 +57,56 @@ class StreamAdmission:
         problems += check_bounds(spec)
         problems += check_trigger(definition)
         problems += check_stream(document.table, streams, spec)
-        if name not in streams and not problems:
-            former = former_owners(document, self._catalog.table(document.identifier), spec)
-            problems += check_takeover(document, spec, definition, former)
+        old = streams.get(name)
+        if old == spec and not problems:
+            return spec
+        table = self._catalog.table(document.identifier)
+        if not problems:
+            problems += check_takeover(document, table, spec, definition)
         if problems:
             message = f"the stream {name} cannot be registered on {document.identifier}"
             raise DefinitionRefused(message, problems=problems)
         assert spec.name == name, "the address names the stream"
-        # A new stream with a requested start may read any topic: it does not continue a position.
-        old = streams.get(name)
-        if old is not None or not is_start_given(definition):
-            self._check_position(document.identifier, old, spec)
+        position = table.committer().stream_positions().get(name)
+        if position is None or not position.topic:  # a stream of this name never read anything
+            return spec
+        # A stream with a requested start may read any topic, until it is started: it does not continue a position.
+        if not has_started(document.streams.get(name), position) and not is_start_given(definition):
+            _check_position(document.identifier, None, spec, position)
+        if old is not None:
+            _check_position(document.identifier, old, spec, position)
         return spec
 
-    def _check_position(self, identifier: str, old: StreamSpec | None, new: StreamSpec) -> None:
-        """Refuse a topic or group that the stream's position in the table does not belong to.
 
-        Args:
-            identifier: `<database>.<table>`.
-            old: The stream as registered; None for a new one, whose name a former stream may have had.
-            new: The stream as it would be registered.
-        """
-        if old is not None and all(
-            getattr(old, field) == getattr(new, field) for field in _FIXED_ONCE_STARTED
-        ):
-            return
-        position = self._catalog.table(identifier).committer().stream_positions().get(new.name)
-        if position is None or not position.topic:  # it was deleted before it read anything
-            return
-        before = {"topic": position.topic}
-        if old is not None:
-            before |= {field: getattr(old, field) for field in _FIXED_ONCE_STARTED}
-        problems = [
-            problem_at(
-                field,
-                value=getattr(new, field),
-                message=f"was `{display_text(value)}` and cannot change, because the table holds "
-                "records that were read with it",
-                hint=_DELETE_HINT if old is not None else _START_HINT,
-            )
-            for field, value in before.items()
-            if getattr(new, field) != value
-        ]
-        if problems:
-            message = f"the stream {new.name} of {identifier} cannot be changed to this"
-            raise DefinitionDiffers(message, kind="stream", problems=problems)
+def _check_position(
+    identifier: str, old: StreamSpec | None, new: StreamSpec, position: StreamPosition
+) -> None:
+    """Refuse a topic or group that a stream's position in the table does not belong to.
+
+    Args:
+        identifier: `<database>.<table>`.
+        old: The stream as registered; None for one that is not started yet: a former stream of its name has read the
+            position's topic.
+        new: The stream as it would be registered.
+        position: The position of its name.
+    """
+    before = {"topic": position.topic}
+    if old is not None:
+        before = {field: getattr(old, field) for field in _FIXED_ONCE_STARTED}
+    problems = [
+        problem_at(
+            field,
+            value=getattr(new, field),
+            message=f"was `{display_text(value)}` and cannot change, because the table holds "
+            "records that were read with it",
+            hint=_DELETE_HINT if old is not None else _START_HINT,
+        )
+        for field, value in before.items()
+        if getattr(new, field) != value
+    ]
+    if problems:
+        message = f"the stream {new.name} of {identifier} cannot be changed to this"
+        raise DefinitionDiffers(message, kind="stream", problems=problems)
 
 
 def _check_given_name(name: str, definition: StreamDefinition) -> list[FieldProblem]:

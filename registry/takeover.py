@@ -3,11 +3,23 @@
 Columns outlive their streams, in a sequence group or without one. The stream that takes them over reads
 another topic, or the same topic from another offset, so records may be counted twice. A runner of a former owner, or
 a process of one of its backfills, may still be working, delayed somewhere, and must not commit any more.
+
+A stream takes columns over only when it is registered; a change of a registered stream that would do so is refused.
+Until the stream is started, each of its changes has to fulfil the conditions again, because the change may set another
+start.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
-from braid.lake import Catalog, Table, TableNotFound, split_backfill_name
+from braid.lake import (
+    Catalog,
+    StreamPosition,
+    Table,
+    TableNotFound,
+    is_same_topic,
+    split_backfill_name,
+)
 from braid.registry.errors import StreamNotStopped
 from braid.registry.layout.column_functions import column_functions, why_repetition_matters
 from braid.registry.store.leases import LeaseStore
@@ -15,7 +27,8 @@ from braid.registry.store.stored_documents import START_ANEW, features_of
 from braid.schemas import FieldProblem, StreamDefinition, StreamEntry, StreamSpec, TableDocument
 from braid.schemas.field_problems import problem_at, quoted_list
 
-COMMIT_USER = "braid-registry"
+COMMIT_USER: Final = "braid-registry"
+_ANEW_HINT: Final = "stop and delete this stream, which has read nothing yet, and register it again with this definition"
 
 
 def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> tuple[str, ...]:
@@ -26,22 +39,16 @@ def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> 
     columns in which repetition counts, and to a stream whose name has no position to continue at.
 
     Args:
-        document: The table's; may contain the stream.
+        document: The table's; may contain the stream, if it was not started yet.
         table: The table, whose newest snapshot holds the orders of groups and the positions of streams.
         stream: The completed stream.
     """
     committer = table.committer()
     positions = committer.stream_positions()
-    known = {*document.streams, stream.name}
-    deleted = {
-        name
-        for name in positions.keys() - known
-        if positions[name].topic and split_backfill_name(name) is None
-    }
+    deleted = _deleted_streams(document, positions, stream)
     former: set[str] = set()
-    if (
-        _counted(document, _columns_outside_groups(document, stream))
-        and stream.name not in positions
+    if _counted(document, _columns_outside_groups(document, stream)) and not _has_read(
+        positions.get(stream.name)
     ):
         former |= deleted
     if stream.sequence_group is not None:
@@ -51,24 +58,56 @@ def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> 
     return tuple(sorted(former))
 
 
-def check_takeover(
-    document: TableDocument,
-    stream: StreamSpec,
-    definition: StreamDefinition,
-    former: tuple[str, ...],
-) -> Iterator[FieldProblem]:
-    """Yield a problem if columns would count records again and the request sets no start.
+def has_started(entry: StreamEntry | None, position: StreamPosition | None) -> bool:
+    """Return whether a registered stream continues at the position of its name in the table.
+
+    A former stream of the name may have left that position. The registered stream continues there, too, unless its
+    registration set a start.
 
     Args:
-        document: The table's.
+        entry: The stream as registered; None: it is not registered.
+        position: The position of its name.
+    """
+    if entry is None or position is None or not _has_read(position):
+        return False
+    return entry.former_epoch is None or position.epoch > entry.former_epoch
+
+
+def check_takeover(
+    document: TableDocument, table: Table, stream: StreamSpec, definition: StreamDefinition
+) -> Iterator[FieldProblem]:
+    """Yield a problem if a stream may not take over the columns of former owners.
+
+    Args:
+        document: The table's; contains the stream as registered, if it is.
+        table: The table.
         stream: The completed stream.
         definition: The stream as requested.
-        former: The streams that `former_owners` returned.
     """
+    known = document.streams.get(stream.name)
+    positions = table.committer().stream_positions()
+    if known is not None and has_started(known, positions.get(stream.name)):
+        yield from _check_added(document, known.spec, stream, positions)
+        return
+    former = former_owners(document, table, stream)
+    if not former:
+        return
     group = document.table.sequence_group(stream.sequence_group or "")
     columns = _columns_outside_groups(document, stream)
     counted = _counted(document, columns if group is None else [*group.columns, *columns])
-    if former and counted and not is_start_given(definition):
+    if known is not None:
+        added = _counted_and_added(document, known.spec, stream)
+        is_moved = stream.sequence_group not in (None, known.spec.sequence_group)
+        if is_moved or added:
+            taken = f"the group `{stream.sequence_group}`" if is_moved else quoted_list(added)
+            yield problem_at(
+                "sequence_group" if is_moved else "columns",
+                message=f"{quoted_list(former)} may have written {taken}, and a registered stream cannot take "
+                "columns over by a change",
+                hint=_ANEW_HINT,
+            )
+            return
+    if counted and not is_start_given(definition):
         written = (
             "may have written the same columns"
             if group is None
@@ -80,6 +119,61 @@ def check_takeover(
             f"{quoted_list(counted)}",
             hint="set `starting_offsets`: `latest` counts records from now on, `earliest` all that the topic holds",
         )
+
+
+def _check_added(
+    document: TableDocument,
+    known: StreamSpec,
+    stream: StreamSpec,
+    positions: Mapping[str, StreamPosition],
+) -> Iterator[FieldProblem]:
+    """Yield a problem if a started stream would count records in added columns that a former owner has counted.
+
+    The group of a started stream cannot change, so only columns outside of groups can be added.
+    """
+    added = _counted_and_added(document, known, stream)
+    ahead = sorted(
+        name
+        for name in _deleted_streams(document, positions, stream)
+        if _has_read_beyond(positions[name], positions[stream.name])
+    )
+    if added and ahead:
+        yield problem_at(
+            "columns",
+            message=f"records that this stream has not read yet were read by {quoted_list(ahead)} before, and may "
+            f"be counted in {quoted_list(added)} already",
+            hint="add the columns when this stream has read as far, or register another stream for them, "
+            "with `starting_offsets`",
+        )
+
+
+def _deleted_streams(
+    document: TableDocument, positions: Mapping[str, StreamPosition], stream: StreamSpec
+) -> set[str]:
+    """Return the streams that have read records and are not registered any more, besides the stream."""
+    return {
+        name
+        for name in positions.keys() - {*document.streams, stream.name}
+        if _has_read(positions[name]) and split_backfill_name(name) is None
+    }
+
+
+def _has_read(position: StreamPosition | None) -> bool:
+    """Return whether a stream was ever claimed; a fence before that leaves a position without a topic."""
+    return position is not None and bool(position.topic)
+
+
+def _has_read_beyond(other: StreamPosition, position: StreamPosition) -> bool:
+    """Return whether another stream has read records of the same topic that a stream has not read yet."""
+    return is_same_topic(other, topic=position.topic, topic_id=position.topic_id) and any(
+        offset > position.offsets.get(partition, 0) for partition, offset in other.offsets.items()
+    )
+
+
+def _counted_and_added(document: TableDocument, known: StreamSpec, stream: StreamSpec) -> list[str]:
+    """Return the columns outside of groups that a changed stream adds and in which repetition counts."""
+    columns = _columns_outside_groups(document, stream)
+    return _counted(document, [name for name in columns if name not in known.column_names])
 
 
 def _columns_outside_groups(document: TableDocument, stream: StreamSpec) -> list[str]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from braid.lake import (
@@ -60,15 +61,15 @@ def claim(table: Table, stream: str, *, group: bool = True, **given: Any) -> Str
     return table.committer().claim_stream(stream, **start | given)
 
 
-def batch(position: StreamPosition) -> StreamBatch:
+def batch(position: StreamPosition, end: int = 0) -> StreamBatch:
     return StreamBatch(
         stream=position.stream,
         epoch=position.epoch,
         batch_id=0,
         topic="orders",
         topic_id="i",
-        start={0: 0},
-        end={0: 0},
+        start=position.offsets,
+        end={0: end},
     )
 
 
@@ -205,6 +206,144 @@ def test_sums_outside_of_groups_are_taken_over_only_with_a_requested_start(
     deleted(registrar, "clicks")
     given = definition(columns=mapped("id", "n"), starting_offsets="latest")
     registrar.put_stream(ORDERS, "again", given)
+
+
+def read(table: Table, stream: str, *columns: str, until: int) -> None:
+    """Run a stream of `COUNTERS` until it has read up to an offset: each record adds 1 to each of its columns."""
+    position = claim(table, stream, group=False)
+    ones = [1] * (until - position.offsets[0])
+    writer = table.writer()
+    writer.write(pa.table({name: pa.array(ones, pa.int64()) for name in ("id", *columns)}))
+    table.committer().commit_stream_batch(writer.prepare_commit().messages, batch(position, until))
+
+
+def counted(table: Table) -> int:
+    [total] = table.scan(columns=["n"]).to_arrow().column("n").to_pylist()
+    assert isinstance(total, int)
+    return total
+
+
+def test_sums_outside_of_groups_are_not_taken_over_by_a_change(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """A stream that had not started read its topic from the beginning, and the sum doubled."""
+    registrar.put_table("shop", "orders", COUNTERS)
+    registrar.put_stream(ORDERS, "again", definition(columns=mapped("id", "highest")))
+    registrar.put_stream(ORDERS, "clicks", definition(columns=mapped("id", "n")))
+    table = catalog.table(ORDERS)
+    read(table, "clicks", "n", until=10)
+    deleted(registrar, "clicks")
+
+    for start in ({}, {"starting_offsets": "latest"}):
+        with pytest.raises(DefinitionRefused, match="`clicks` may have written `n`") as caught:
+            registrar.put_stream(ORDERS, "again", definition(columns=mapped("id", "n"), **start))
+        assert caught.value.problems[0].pointer == "/columns"
+
+    deleted(registrar, "again")
+    # The stream never read anything, so its name has no position at which it would continue.
+    with pytest.raises(DefinitionRefused, match="starting_offsets"):
+        registrar.put_stream(ORDERS, "again", definition(columns=mapped("id", "n")))
+    registrar.put_stream(
+        ORDERS, "again", definition(columns=mapped("id", "n"), starting_offsets="latest")
+    )
+    assert counted(table) == 10
+
+
+def test_a_stream_adds_sums_once_it_has_read_as_far_as_their_former_stream(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """It counted the records in between again."""
+    registrar.put_table("shop", "orders", COUNTERS)
+    registrar.put_stream(ORDERS, "clicks", definition(columns=mapped("id", "n")))
+    registrar.put_stream(ORDERS, "again", definition(columns=mapped("id", "highest")))
+    table = catalog.table(ORDERS)
+    read(table, "clicks", "n", until=10)
+    read(table, "again", "highest", until=4)
+    deleted(registrar, "clicks")
+    both = definition(columns=mapped("id", "n", "highest"))
+
+    with pytest.raises(DefinitionRefused, match="were read by `clicks` before"):
+        registrar.put_stream(ORDERS, "again", both)
+    read(table, "again", "highest", until=10)
+    registrar.put_stream(ORDERS, "again", both)
+    read(table, "again", "n", "highest", until=12)
+
+    assert counted(table) == 12
+
+
+def test_a_stream_adds_sums_whose_former_stream_has_read_another_topic(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    registrar.put_table("shop", "orders", COUNTERS)
+    registrar.put_stream(ORDERS, "clicks", definition("other", columns=mapped("id", "n")))
+    registrar.put_stream(ORDERS, "again", definition(columns=mapped("id", "highest")))
+    table = catalog.table(ORDERS)
+    claim(table, "clicks", group=False, topic="other", initial_offsets={0: 10})
+    claim(table, "again", group=False)
+    deleted(registrar, "clicks")
+
+    registrar.put_stream(ORDERS, "again", definition(columns=mapped("id", "n", "highest")))
+
+
+@pytest.mark.parametrize("of_earlier_version", [False, True])
+def test_a_group_is_not_taken_over_by_a_change(
+    registrar: Registrar, catalog: Catalog, of_earlier_version: bool
+) -> None:
+    """A change fenced nobody: the former owner could commit, if an earlier version had deleted it."""
+    registrar.put_table("shop", "orders", SUMS)
+    registrar.put_stream(ORDERS, "again", definition(sequence_group="sales"))
+    table = catalog.table(ORDERS)
+    former = claim(table, "payments", group=not of_earlier_version)
+    taken = definition(sequence_group="payments", starting_offsets="latest")
+
+    with pytest.raises(DefinitionRefused, match="may have written the group") as caught:
+        registrar.put_stream(ORDERS, "again", taken)
+    deleted(registrar, "again")
+    registrar.put_stream(ORDERS, "again", taken)
+
+    assert caught.value.problems[0].pointer == "/sequence_group"
+    with pytest.raises(StreamFenced):
+        table.committer().commit_stream_batch([], batch(former))
+
+
+def test_a_takeover_is_confirmed_by_each_change_until_the_stream_starts(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """A change without `starting_offsets` set the default, and all that the topic held counted again."""
+    given(registrar, SUMS)
+    table = catalog.table(ORDERS)
+    claim(table, "payments")
+    deleted(registrar)
+    taken: dict[str, Any] = {"sequence_group": "payments"}
+    slower: dict[str, Any] = {**taken, "trigger_ms": 9_000}
+    registrar.put_stream(ORDERS, "again", definition(**taken, starting_offsets="latest"))
+
+    for changed in (taken, slower):
+        with pytest.raises(DefinitionRefused, match="starting_offsets"):
+            registrar.put_stream(ORDERS, "again", definition(**changed))
+    registrar.put_stream(ORDERS, "again", definition(**slower, starting_offsets="earliest"))
+    # The declaration is the same: nothing changes.
+    registrar.put_stream(ORDERS, "again", definition(**slower))
+
+    claim(table, "again")
+    registrar.put_stream(ORDERS, "again", definition(**taken))
+
+
+def test_a_start_in_another_topic_is_confirmed_by_each_change_until_the_stream_starts(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    given(registrar, SUMS)
+    table = catalog.table(ORDERS)
+    claim(table, "payments")
+    deleted(registrar)
+    former = register_again(registrar, "other", starting_offsets="latest")
+
+    with pytest.raises(DefinitionDiffers) as caught:
+        register_again(registrar, "other")
+    assert "`starting_offsets`" in (caught.value.problems[0].hint or "")
+
+    claim(table, "payments", topic="other", former_epoch=former, initial_offsets={0: 20})
+    register_again(registrar, "other")
 
 
 def register_again(registrar: Registrar, topic: str = "orders", **given: Any) -> int | None:
