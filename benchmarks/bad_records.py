@@ -81,7 +81,7 @@ def run() -> Iterator[dict[str, Any]]:
     Yields:
         Dicts of name, value, unit and aim (None: measured, not aimed at).
     """
-    for name, case in _cases().items():
+    for name, case in cases().items():
         task, batches = _Task(case), _batches(case)
         found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in batches}
         gc.collect()
@@ -103,7 +103,8 @@ def run() -> Iterator[dict[str, Any]]:
                 yield figure(f"{name} {what}: one in {EVERY:,} bad ({kind}) costs", cost, "%", aim)
 
 
-def _cases() -> dict[str, Case]:
+def cases() -> dict[str, Case]:
+    """Return the formats by name."""
     types = {name: sql.replace(" WITH LOCAL TIME ZONE", "") for name, sql in TYPES.items()}
     debezium: dict[str, Any] = {"type": "debezium", "database": "postgresql"}
     return {
@@ -150,11 +151,11 @@ def _cases() -> dict[str, Case]:
     }
 
 
-def _batches(case: Case) -> dict[str, list[pa.RecordBatch]]:
-    """Return the records by kind of the bad ones."""
+def messages_by_kind(case: Case, count: int) -> dict[str, list[bytes]]:
+    """Return messages of a format by the kind of the bad ones among them, `none` without bad ones."""
     usual = [
         {**fields, "at": fields["at"].removesuffix("Z")} if case.types is not TYPES else fields
-        for fields in orders(MESSAGES)
+        for fields in orders(count)
     ]
     good = case.encode(usual)
     bad = {
@@ -167,7 +168,12 @@ def _batches(case: Case) -> dict[str, list[pa.RecordBatch]]:
     for kind, messages in bad.items():
         found[kind] = good.copy()
         found[kind][::EVERY] = messages
-    return {kind: _records(messages) for kind, messages in found.items()}
+    return found
+
+
+def _batches(case: Case) -> dict[str, list[pa.RecordBatch]]:
+    """Return the records by kind of the bad ones."""
+    return {kind: _records(found) for kind, found in messages_by_kind(case, MESSAGES).items()}
 
 
 def _cut(message: bytes, case: Case) -> bytes:

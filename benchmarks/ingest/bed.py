@@ -121,7 +121,7 @@ class IngestBed:
         self, name: str, topics: Mapping[str, str], *, trigger_ms: int, max_records_per_batch: int
     ) -> Table:
         """Create a table with its streams, which run as soon as there is a runner, and return it."""
-        self._send("PUT", _path(name), table_request())
+        self.send("PUT", _path(name), table_request())
         for stream, topic in topics.items():
             request = stream_request(
                 stream,
@@ -129,7 +129,7 @@ class IngestBed:
                 trigger_ms=trigger_ms,
                 max_records_per_batch=max_records_per_batch,
             )
-            self._send("PUT", f"{_path(name)}/streams/{stream}", request)
+            self.send("PUT", f"{_path(name)}/streams/{stream}", request)
         return Catalog(str(self.warehouse)).table(f"{DATABASE}.{name}")
 
     def start_runner(self) -> int:
@@ -155,13 +155,13 @@ class IngestBed:
     def command(self, name: str, verb: str, *, state: str) -> None:
         """Send a command to the streams of a table, and wait for the state that it leads to."""
         for stream in STREAMS:
-            self._send("POST", f"{_path(name)}/streams/{stream}/{verb}")
+            self.send("POST", f"{_path(name)}/streams/{stream}/{verb}")
         self.wait_until(lambda: set(self.states(name).values()) == {state})
 
     def states(self, name: str) -> dict[str, str]:
         """Return the state of each stream of a table, as the service reports it."""
         path = f"{_path(name)}/streams"
-        return {stream: self._send("GET", f"{path}/{stream}/status")["state"] for stream in STREAMS}
+        return {stream: self.send("GET", f"{path}/{stream}/status")["state"] for stream in STREAMS}
 
     def wait_records(self, table: Table, records: int) -> None:
         """Wait until each stream of a table has committed a number of records.
@@ -206,7 +206,7 @@ class IngestBed:
 
     def _check_streams(self, name: str) -> None:
         for stream in STREAMS:
-            status = self._send("GET", f"{_path(name)}/streams/{stream}/status")
+            status = self.send("GET", f"{_path(name)}/streams/{stream}/status")
             if status["state"] == "FAILED":
                 message = f"stream {stream} failed: {status['trace']}"
                 raise RuntimeError(message)
@@ -217,9 +217,12 @@ class IngestBed:
         except httpx.TransportError:
             return False
 
-    def _send(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request to the service, and return the JSON object of its answer.
+
+        Raises:
+            RuntimeError: The service refuses the request.
+        """
         response = self._http.request(method, path, json=body, headers=_JSON)
         if response.is_error:
             message = f"{method} {path}: {response.text}"
