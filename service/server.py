@@ -46,6 +46,7 @@ def serve(settings: ServiceSettings) -> None:
     config = uvicorn.Config(
         app,
         http=protocol_with(settings.limits),
+        ws="none",  # a connection must not leave the protocol with its bounds
         log_level="info",
         proxy_headers=False,  # nothing depends on the client's address
         access_log=False,  # `braid.service.http.access_log` has the request's id as well

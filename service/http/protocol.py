@@ -24,6 +24,7 @@ import secrets
 import sys
 from typing import Any
 
+import httptools
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
@@ -86,6 +87,8 @@ class _BoundedProtocol(HttpToolsProtocol):
         )
         self._received = 0  # bytes of the reads since the last complete head or body
         self._head_start = b""  # the first bytes of the head that is awaited
+        self._head_end = b""  # and the last ones that were read
+        self._framing = 0  # bytes since the head or the last chunk that are not bytes of the body
         self._parsed = 0  # bytes of the head that the parser has given out
         self._hosts = 0
         self._chunk_bytes = 0
@@ -114,13 +117,22 @@ class _BoundedProtocol(HttpToolsProtocol):
             self._unset_keepalive_if_required()
             self._refuse(ProblemCode.HEADERS_TOO_LARGE, _head_too_large(self.LIMITS.head_bytes))
             return
+        self._framing += len(data)
         super().data_received(data)
+        if self._is_in_body and self._discarded is None and not self.transport.is_closing():
+            # What is neither head nor body: the parser keeps a trailer until it is complete.
+            if self._framing > self.LIMITS.head_bytes:
+                detail = f"trailers or the framing of a chunk are larger than {self.LIMITS.head_bytes} bytes"
+                self._refuse(ProblemCode.HEADERS_TOO_LARGE, detail)
         self._watch_head()
 
     def _is_small_head(self, data: bytes) -> bool:
         """Return whether a head that continues or begins with a read is within the bound, blanks included."""
-        end = data.find(_END_OF_HEAD)
-        size = self._received + (len(data) if end < 0 else end + len(_END_OF_HEAD))
+        # The end may be split between two reads.
+        kept, both = len(self._head_end), self._head_end + data
+        end = both.find(_END_OF_HEAD)
+        size = self._received + (len(data) if end < 0 else end + len(_END_OF_HEAD) - kept)
+        self._head_end = both[-len(_END_OF_HEAD) + 1 :]
         if len(self._head_start) < len(b"HEAD "):
             self._head_start = (self._head_start + data)[: len(b"HEAD ")]
         self._received += len(data)
@@ -135,6 +147,10 @@ class _BoundedProtocol(HttpToolsProtocol):
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_in_body:
+            # A trailer is no header: neither may it name another host.
+            self._count(len(name) + len(value) + _HEADER_BYTES)
+            return
         super().on_header(name, value)
         if name.lower() == b"host":
             self._hosts += 1
@@ -149,13 +165,21 @@ class _BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         # The parser itself refuses a head with two lengths of the body: if a proxy trusts one of them and the
         # parser the other, the rest of the body would be read as the next request. It accepts several hosts.
-        if self._hosts != 1 and self.parser.get_http_version() != "1.0":
+        version = self.parser.get_http_version()
+        if self._hosts != 1 and version != "1.0":
             detail = f"the request has {self._hosts} headers `host`; HTTP/1.1 needs exactly one"
             raise _Refused(ProblemCode.MALFORMED_REQUEST, detail)
-        self._is_in_body = True
-        self._received = 0
-        self._unanswered += 1
+        if version not in ("1.0", "1.1"):
+            raise _Refused(ProblemCode.MALFORMED_REQUEST, f"this is HTTP/{version}, not HTTP/1.1")
         super().on_headers_complete()
+        # Only now: the framework refuses some addresses, and then `cycle` is the request before this one.
+        self._is_in_body = True
+        self._received = self._framing = 0
+        self._head_end = b""
+        self._unanswered += 1
+        if self.parser.should_upgrade():
+            # No other protocol is spoken here. What follows the request would be in the other one.
+            self.cycle.keep_alive = False
 
     def on_chunk_header(self) -> None:
         """Begin a chunk of a body."""
@@ -163,10 +187,12 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._chunk_bytes += len(body)
+        self._framing -= len(body)
         super().on_body(body)
 
     def on_chunk_complete(self) -> None:
         """Count a chunk if it is small: each takes time of the event loop, however small it is."""
+        self._framing = 0
         if self._chunk_bytes >= _SMALL_CHUNK:
             return
         self._small_chunks += 1
@@ -178,7 +204,11 @@ class _BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
         self._is_in_body = False
         self._received = 0
-        self._head_start = b""
+        self._head_start = self._head_end = b""
+        if not self._unanswered:
+            self._stop_head_timer()  # it ran for the rest of this body; the next head has a time of its own
+        if self.parser.should_upgrade():
+            self._discarded = 0
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -206,6 +236,8 @@ class _BoundedProtocol(HttpToolsProtocol):
         elif any(words in str(error) for words in _TWO_LENGTHS):
             detail = "the body's length is given twice: by content-length and by transfer-encoding"
             self._refuse(ProblemCode.MALFORMED_REQUEST, f"{detail}; send one of them")
+        elif isinstance(error, httptools.HttpParserCallbackError):
+            self._refuse(ProblemCode.MALFORMED_REQUEST, "the address of the request is not valid")
         else:
             self._refuse(ProblemCode.MALFORMED_REQUEST, f"this is not HTTP/1.1: {error}")
 
@@ -271,6 +303,7 @@ class _BoundedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         if self.transport.is_closing():
             return
+        self.flow.resume_reading()  # a large body may have paused it; what is left of it is discarded
         request_id = secrets.token_hex(8)
         logger.warning("request refused code=%s request_id=%s", code.value, request_id)
         problem = problem_of(code, detail, instance="", request_id=request_id)

@@ -269,6 +269,79 @@ def test_a_body_that_is_refused_behind_a_request_is_refused_after_its_answer(loo
     assert second.startswith(b"413 ")
 
 
+@pytest.mark.parametrize("target", [b"http://a", b"http://a?x", b"http://a:99999/"])
+def test_an_address_without_a_path_is_refused_and_hurts_no_other_request(
+    loop: Timers, target: bytes
+) -> None:
+    alone, behind = Connection(loop), Connection(loop)
+    bad = REQUEST.replace(b"/ ", target + b" ", 1)
+
+    alone.send(bad)
+    behind.send(REQUEST + bad)
+    behind.run(turns=9)
+
+    assert problem_in(alone.client.got)["code"] == "malformed_request"
+    first, second = behind.client.got.split(b"HTTP/1.1 ")[1:]
+    assert first.startswith(b"200 OK")
+    assert second.startswith(b"400 ")
+
+
+@pytest.mark.parametrize("framing", [b"0\r\nx: ", b"5;x="])
+def test_what_is_neither_head_nor_body_is_bounded(loop: Timers, framing: bytes) -> None:
+    connection = Connection(loop, app=echo)
+
+    connection.send(CHUNKED + framing + b"y" * 1_000, b"y" * 3_000)
+
+    assert problem_in(connection.client.got)["code"] == "headers_too_large"
+
+
+def test_a_trailer_is_no_header(loop: Timers) -> None:
+    seen: list[tuple[bytes, bytes]] = []
+
+    async def headers(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        seen.extend(scope["headers"])
+        await answer(scope, receive, send)
+
+    connection = Connection(loop, app=headers)
+    connection.send(CHUNKED + b"0\r\nhost: evil\r\n\r\n")
+    connection.run(turns=9)
+
+    assert b"200 OK" in connection.client.got
+    assert [value for name, value in seen if name == b"host"] == [b"a"]
+
+
+def test_nothing_that_follows_an_upgrade_is_a_request(loop: Timers) -> None:
+    connection = Connection(loop)
+    upgrade = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+
+    connection.send(upgrade + b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99\r\n\r\n", REQUEST)
+    connection.run(turns=9)
+
+    assert connection.client.got.count(b"200 OK") == 1
+    assert connection.client.is_closed
+
+
+def test_a_head_whose_end_is_split_has_no_more_bytes_than_it_has(loop: Timers) -> None:
+    connection = Connection(loop, app=echo)
+    head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5000\r\n\r"
+
+    connection.send(head, b"\n" + b"x" * 5_000)
+    connection.run(turns=9)
+
+    assert b"200 OK" in connection.client.got
+
+
+@pytest.mark.parametrize("version", [b"HTTP/2.0", b"HTTP/0.9"])
+def test_other_versions_are_refused(loop: Timers, version: bytes) -> None:
+    connection = Connection(loop)
+
+    connection.send(REQUEST.replace(b"HTTP/1.1", version))
+
+    assert problem_in(connection.client.got)["code"] == "malformed_request"
+
+
 def test_more_connections_than_allowed_are_closed(loop: Timers) -> None:
     assert Connection(loop, replace(LIMITS, connections=0)).client.is_closed
 
