@@ -148,6 +148,7 @@ from braid.lake.options.option_parsers import parse_duration, parse_size
 from braid.lake.options.table_options import MergeEngine, TableOptions
 from braid.lake.read.condition_syntax import Comparison, LiteralKind, parse_comparisons
 from braid.lake.read.condition_text import bind_comparisons, parse_conditions
+from braid.lake.read.lookup.bucket_lookup import NotCopied
 from braid.lake.read.lookup.lookup_settings import LookupSettings
 from braid.lake.read.lookup.python_rows import Row, python_columns, python_rows
 from braid.lake.read.predicate import BoundCondition, Condition, Operator, matching_rows
@@ -211,6 +212,7 @@ __all__ += [
     "CommitKind",
     "ConsumerFile",
     "Lease",
+    "NotCopied",
     "ReadCounters",
     "Scan",
     "ScanPlan",

@@ -39,6 +39,7 @@ class ProblemCode(StrEnum):
     UNSUPPORTED_FEATURE = "unsupported_feature"
     STORAGE_UNAVAILABLE = "storage_unavailable"
     NOT_READY = "not_ready"
+    SNAPSHOT_NOT_REACHED = "snapshot_not_reached"
     OVERLOADED = "overloaded"
     CORRUPT_DATA = "corrupt_data"
     INTERNAL_ERROR = "internal_error"

@@ -22,6 +22,7 @@ from braid.schemas.contract import at_most
 
 SNAPSHOT_ID_MAX: Final = 2**63 - 1
 KEYS_MAX: Final = 1_000
+COLUMNS_MAX: Final = 5_000
 _WRONG_VALUES_MAX: Final = 5
 _KEY_VALUES_TYPE: Final = "key_values_type"
 
@@ -106,12 +107,18 @@ class RowKeys(Contract):
         tag: A tag, whose snapshot is read.
         timestamp: A point in time, as milliseconds since 1970 UTC or ISO 8601 with a zone: the newest
             snapshot committed then or before is read.
+        columns: The columns of the rows, in order; None: all.
+        min_snapshot: Id of the oldest snapshot that may answer.
+        max_staleness_ms: How long ago the snapshot may have been verified to be the newest, milliseconds.
     """
 
     keys: Annotated[tuple[RowKey, ...], at_most(KEYS_MAX)]
     snapshot_id: int | None = Field(default=None, ge=1, le=SNAPSHOT_ID_MAX, strict=True)
     tag: str | None = None
     timestamp: str | int | None = None
+    columns: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] | None = None
+    min_snapshot: int | None = Field(default=None, ge=0, le=SNAPSHOT_ID_MAX, strict=True)
+    max_staleness_ms: int | None = Field(default=None, ge=0, le=SNAPSHOT_ID_MAX, strict=True)
 
 
 class WideRows(Contract):

@@ -21,6 +21,10 @@ WriteRow = Callable[[Mapping[str, object]], dict[str, Any]]
 """Returns the JSON values of a row (`json_writer`)."""
 
 
+class SnapshotNotReached(LakeError):
+    """The table has no snapshot yet that is as new as the request demands."""
+
+
 class RowNotFound(LakeError):
     """The table has no row of that key in the requested state."""
 
@@ -33,11 +37,20 @@ class LookedUp:
         lookup: Rows at the snapshot.
         verified_ms: When the snapshot was determined, milliseconds since 1970.
         write_row: The function for rows of the snapshot's schema.
+        may_read: Whether a row may be read from storage; else `NotCopied` is raised.
     """
 
     lookup: SnapshotLookup
     verified_ms: int
     write_row: WriteRow
+    may_read: bool = True
+
+    def get(
+        self, key: Mapping[str, object], *, columns: Sequence[str] | None = None
+    ) -> Mapping[str, object] | None:
+        """Return the row of a key as `SnapshotLookup.get` does."""
+        get = self.lookup.get if self.may_read else self.lookup.get_copied
+        return get(key, columns=columns)
 
     @property
     def snapshot(self) -> SnapshotInfo:
@@ -55,20 +68,27 @@ class LookedUp:
         }
 
 
-def find_row(at: LookedUp, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the row of a key, as JSON values in the table's order.
+def find_row(
+    at: LookedUp,
+    parameters: Sequence[tuple[str, str]],
+    *,
+    columns: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return the row of a key, as JSON values in the order of the columns.
 
     Args:
         at: The snapshot.
         parameters: The key's columns and their texts.
+        columns: The columns to return, which `at.write_row` writes; None: those of the table that are shown.
 
     Raises:
         RowNotFound: The row does not exist; the message has the key and the snapshot.
         KeyRefused: The parameters are not a key of the table.
+        InvalidRequest: The table has no column of a name in `columns`.
     """
     schema = at.lookup.schema
     key = parse_key(schema, parameters)
-    row = at.lookup.get(key)
+    row = at.get(key, columns=columns)
     if row is None:
         shown = json_row(key, [schema.field(name) for name in key])
         snapshot = at.lookup.snapshot
@@ -79,10 +99,13 @@ def find_row(at: LookedUp, parameters: Sequence[tuple[str, str]]) -> dict[str, A
 
 
 def find_rows(
-    at: LookedUp, keys: Sequence[Mapping[str, str | int | float]]
+    at: LookedUp,
+    keys: Sequence[Mapping[str, str | int | float]],
+    *,
+    columns: Sequence[str] | None = None,
 ) -> list[dict[str, Any] | None]:
     """Return the rows of several keys, in their order, None where there is no row; see `find_row`."""
-    rows = at.lookup.get_many(parse_keys(at.lookup.schema, keys))
+    rows = at.lookup.get_many(parse_keys(at.lookup.schema, keys), columns=columns)
     return [None if row is None else at.write_row(row) for row in rows]
 
 
@@ -94,7 +117,7 @@ def find_row_status(at: LookedUp, document: TableDocument, key: Mapping[str, obj
         document,
         schema,
         key=key,
-        row=at.lookup.get(key, columns=columns),
+        row=at.get(key, columns=columns),
         now_ms=at.verified_ms,
         snapshot=at.snapshot,
     )

@@ -119,12 +119,15 @@ class _BoundedProtocol(HttpToolsProtocol):
             return
         self._framing += len(data)
         super().data_received(data)
-        if self._is_in_body and self._discarded is None and not self.transport.is_closing():
-            # What is neither head nor body: the parser keeps a trailer until it is complete.
-            if self._framing > self.LIMITS.head_bytes:
-                detail = f"trailers or the framing of a chunk are larger than {self.LIMITS.head_bytes} bytes"
-                self._refuse(ProblemCode.HEADERS_TOO_LARGE, detail)
+        self._bound_framing()
         self._watch_head()
+
+    def _bound_framing(self) -> None:
+        """Refuse a body with too much beside it: the parser keeps a trailer until it is complete."""
+        is_open = self._discarded is None and not self.transport.is_closing()
+        if is_open and self._is_in_body and self._framing > self.LIMITS.head_bytes:
+            detail = f"trailers, or what a chunk begins with, exceed {self.LIMITS.head_bytes} bytes"
+            self._refuse(ProblemCode.HEADERS_TOO_LARGE, detail)
 
     def _is_small_head(self, data: bytes) -> bool:
         """Return whether a head that continues or begins with a read is within the bound, blanks included."""

@@ -14,10 +14,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from braid.lake import LakeError
 from braid.registry.errors import RegistryError
 from braid.service.problems.error_handlers import on_own_error
-from braid.service.serving.row_answers import RowAnswers
+from braid.service.scope_headers import header_of
+from braid.service.serving.row_answers import RowAnswer, RowAnswers
 
 _PATH: Final = re.compile(r"/v1/tables/([^/]+)/([^/]+)/rows(/status)?")
-_JSON: Final = (b"content-type", b"application/json")
 
 
 class RowDispatch:
@@ -37,14 +37,14 @@ class RowDispatch:
         if found is None:
             await self._app(scope, receive, send)
             return
-        answer: Callable[[str, bytes], Awaitable[bytes]]
+        answer: Callable[[str, bytes], Awaitable[RowAnswer]]
         answer = self._rows.row if found[3] is None else self._rows.status
         try:
-            body = await answer(f"{found[1]}.{found[2]}", scope["query_string"])
+            given = await answer(f"{found[1]}.{found[2]}", scope["query_string"])
         except (LakeError, RegistryError) as error:
             response = await on_own_error(Request(scope, receive), error)
             await response(scope, receive, send)
             return
-        headers = [(b"content-length", str(len(body)).encode()), _JSON]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        status, headers, body = given.response(header_of(scope, b"if-none-match"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})

@@ -17,6 +17,7 @@
 | features_missing       | 409    | sends it to a newer version of the service           |
 | schema_mismatch        | 409    | fixes data or schema                                 |
 | conflict               | 409    | tries again                                          |
+| snapshot_not_reached   | 409    | tries again, or accepts an older snapshot            |
 | expired                | 410    | starts again from the newest snapshot                |
 | precondition_failed    | 412    | reads again, then decides again                      |
 | limit_exceeded         | 413    | sends less                                           |
@@ -64,7 +65,7 @@ from braid.registry.errors import (
     StreamNotStopped,
 )
 from braid.schemas import ProblemCode
-from braid.service.control.row_lookup import RowNotFound
+from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
 
 STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),
@@ -82,6 +83,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.FEATURES_MISSING: (409, "A newer version is needed"),
     ProblemCode.SCHEMA_MISMATCH: (409, "The data does not fit the schema"),
     ProblemCode.CONFLICT: (409, "Another change was made at the same time"),
+    ProblemCode.SNAPSHOT_NOT_REACHED: (409, "The table has no snapshot that is new enough"),
     ProblemCode.EXPIRED: (410, "The requested data has expired"),
     ProblemCode.PRECONDITION_FAILED: (412, "A precondition of the request does not hold"),
     ProblemCode.LIMIT_EXCEEDED: (413, "The request is too large"),
@@ -107,6 +109,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     FeaturesMissing: ProblemCode.FEATURES_MISSING,
     StreamNotRunning: ProblemCode.STREAM_NOT_RUNNING,
     RowNotFound: ProblemCode.ROW_NOT_FOUND,
+    SnapshotNotReached: ProblemCode.SNAPSHOT_NOT_REACHED,
     TableNotFound: ProblemCode.TABLE_NOT_FOUND,
     TableExists: ProblemCode.TABLE_EXISTS,
     SchemaMismatch: ProblemCode.SCHEMA_MISMATCH,

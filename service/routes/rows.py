@@ -5,6 +5,8 @@ from fastapi import APIRouter, Request, Response
 from braid.schemas import RowStatus, WideRow
 from braid.service.checked_body import CheckedBody
 from braid.service.dependencies import ComponentsOf
+from braid.service.scope_headers import header_of
+from braid.service.serving.row_answers import RowAnswer
 from braid.service.views import KEYS_MAX, RowKeys, WideRows
 
 router = APIRouter(
@@ -19,15 +21,20 @@ _STATES = (
     "`snapshot_id`, `tag` or `timestamp` (milliseconds since 1970, or ISO 8601 with a zone: the newest "
     "snapshot committed then or before) name an older state, which is read with its own columns."
 )
+_FRESHNESS = (
+    "`min_snapshot` is the id of the oldest snapshot that may answer; the service waits two seconds for it. "
+    "`max_staleness_ms` is how long ago the snapshot may have been verified to be the newest."
+)
 
 
 @router.get(
     "",
     response_model=WideRow,
     description=(
-        f"Return one wide row. {_KEY_PARAMETERS} {_STATES} If a column of the key has one of "
-        "these names, the parameter is the column's value; an older state is then read with "
-        "`/lookup`."
+        f"Return one wide row. {_KEY_PARAMETERS} {_STATES} {_FRESHNESS} `columns` names columns, "
+        "separated by commas. `if-none-match` with the `etag` of an earlier answer is answered 304 "
+        "if nothing has changed. If a column of the key has one of "
+        "these names, the parameter is the column's value; use `/lookup` then."
     ),
 )
 async def get_row(
@@ -35,7 +42,7 @@ async def get_row(
 ) -> Response:
     """Return one wide row by its key; 404 if it does not exist."""
     query = request.scope["query_string"]
-    return _json(await components.rows.row(f"{database}.{table}", query))
+    return _response(request, await components.rows.row(f"{database}.{table}", query))
 
 
 @router.post(
@@ -46,14 +53,14 @@ async def get_row(
         f"for a row that does not exist. At most {KEYS_MAX} keys, each an object of the "
         "primary key's columns whose values "
         "are text as in the address of one row, or JSON numbers and booleans; a number with a fraction "
-        f"has to be text unless the column is FLOAT or DOUBLE. {_STATES}"
+        f"has to be text unless the column is FLOAT or DOUBLE. {_STATES} {_FRESHNESS}"
     ),
 )
 async def look_up_rows(
-    components: ComponentsOf, database: str, table: str, body: RowKeys
+    components: ComponentsOf, database: str, table: str, body: RowKeys, request: Request
 ) -> Response:
     """Return the rows of many keys."""
-    return _json(await components.rows.rows(f"{database}.{table}", body))
+    return _response(request, await components.rows.rows(f"{database}.{table}", body))
 
 
 @router.get(
@@ -66,8 +73,9 @@ async def get_row_status(
 ) -> Response:
     """Return the status of each sequence group of a row; all are `absent` if the row does not exist."""
     query = request.scope["query_string"]
-    return _json(await components.rows.status(f"{database}.{table}", query))
+    return _response(request, await components.rows.status(f"{database}.{table}", query))
 
 
-def _json(body: bytes) -> Response:
-    return Response(body, media_type="application/json")
+def _response(request: Request, answer: RowAnswer) -> Response:
+    status, headers, body = answer.response(header_of(request.scope, b"if-none-match"))
+    return Response(body, status, {name.decode(): value.decode() for name, value in headers})

@@ -7,5 +7,5 @@ From the top down; each imports only what is beside or below it:
 | `row_answers` | answers to requests for one row, several rows, and the status of a row |
 | `followers` | the followers of the tables in use |
 | `follower` | one table: looks for new snapshots, makes them ready, replaces what is served |
-| `served_table` | what is served of one table: snapshot, lookup, declaration |
+| `served_table` | what is served of one table: snapshot, lookup, declaration, and when it was verified |
 """

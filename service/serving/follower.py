@@ -1,12 +1,12 @@
 """Follower of one table: looks for new snapshots, makes their files ready, and replaces what is served.
 
-Requests read `served` and `verified_ms`, and never wait for storage:
+Requests read `served`, one reference to an immutable value, and never wait for storage:
 
-    poll ──► newest schema, declaration and snapshot ──► changed? ──► copies of new files ──► `served` is replaced
+    follow ──► newest schema, declaration and snapshot ──► copies of its files, if the one before was ready ──► `served`
+    look   ──► newest schema, declaration and snapshot ─────────────────────────────────────────────────────► `served`
 
-Copies of new files are made before the snapshot is served, if the one before was ready; until then the one before is
-served. `verified_ms` is the time just before the newest snapshot was determined, so `served` contains everything that was
-committed until then.
+`follow` is for the thread of the follower. `look` is for requests that cannot accept what is served: they never wait for copies of
+files, whose rows are then read from storage.
 """
 
 import threading
@@ -15,15 +15,17 @@ from braid.lake import Clock, SnapshotLookup, TableNotFound
 from braid.registry.registrar import Registrar
 from braid.schemas import TableDocument
 from braid.service.open_tables import OpenTables
-from braid.service.serving.served_table import ServedTable
+from braid.service.serving.served_table import Served, ServedTable
+
+RECHECK_MS = 10_000
+"""Time after which the copies of what is served are looked at again: they may have been removed."""
 
 
 class Follower:
     """The newest snapshot of one table; safe between threads.
 
     Attributes:
-        served: What is served; None before the first poll.
-        verified_ms: When `served` was last known to be the newest, milliseconds since 1970; 0 before the first poll.
+        served: What is served; None before the first look.
     """
 
     def __init__(
@@ -34,51 +36,75 @@ class Follower:
         self._tables = tables
         self._registrar = registrar
         self._clock = clock
-        self._lock = threading.Lock()
-        self.served: ServedTable | None = None
-        self.verified_ms = 0
+        self._lock = threading.Lock()  # for replacing; nothing is read under it
+        self._checked_ms = 0
+        self.served: Served | None = None
 
-    def poll(self) -> ServedTable:
-        """Look for a newer snapshot, schema or declaration, and return what is served then.
+    def look(self) -> Served:
+        """Look for a newer snapshot, schema or declaration, and serve it at once; return what is served then.
 
         Raises:
             TableNotFound: There is no table of that name, or it was dropped.
             LakeError: Storage or the registry cannot be read; what was served is served on.
         """
-        with self._lock:
-            verified_ms = self._clock.now_ms()
-            document = self._document()
-            table = self._tables.get(self._identifier)
-            lookup = table.lookup_at()
-            if document is not None and lookup.schema.id > document.schema_id:
-                # The schema changed between the two reads. A declaration that is read now is not older.
-                document = self._document()
-            before = self.served
-            is_ready = self._is_ready(lookup, before)
-            if (
-                before is None
-                or before.lookup is not lookup
-                or before.document != document
-                or before.is_ready != is_ready
-            ):
-                self.served = ServedTable(
-                    table=table, lookup=lookup, document=document, is_ready=is_ready
-                )
-            self.verified_ms = verified_ms
-            assert self.served is not None, "set by this poll or an earlier one"
-            return self.served
+        return self._replace(self._newest())
 
-    def _is_ready(self, lookup: SnapshotLookup, before: ServedTable | None) -> bool:
-        if lookup.is_cached():
-            return True
-        if before is None or not before.is_ready or before.lookup is lookup:
-            # Files that requests ask for are copied in the background, by how much is read of them.
-            return False
-        lookup.load()
-        return lookup.is_cached()
+    def follow(self) -> Served:
+        """Do what `look` does, but first make the files of a new snapshot ready if those of the one before are.
+
+        Raises:
+            TableNotFound: There is no table of that name, or it was dropped.
+            LakeError: Storage or the registry cannot be read; what was served is served on.
+        """
+        found, before = self._newest(), self.served
+        lookup = found.table.lookup
+        is_new = before is None or before.table.lookup is not lookup
+        if is_new and before is not None and before.table.is_ready:
+            lookup.load()
+        is_due = self._clock.now_ms() - self._checked_ms > RECHECK_MS
+        if is_new or is_due or not found.table.is_ready:
+            self._checked_ms = self._clock.now_ms()
+            found = found.with_readiness(lookup.is_cached())
+        return self._replace(found)
+
+    def _newest(self) -> Served:
+        """Return the newest state of the table; whether it is ready is what was known of the same snapshot."""
+        # Before the snapshot is determined: the answer contains everything that was committed until then.
+        verified_ms = self._clock.now_ms()
+        table = self._tables.get(self._identifier)
+        lookup = table.lookup_at()
+        document = self._document()
+        if document is not None and lookup.schema.id > document.schema_id:
+            # The schema changed without the registry, or its document is being written.
+            document = self._document()
+        before = self.served
+        if (
+            before is not None
+            and before.table.lookup is lookup
+            and before.table.document == document
+        ):
+            return Served(table=before.table, verified_ms=verified_ms)
+        is_ready = before is not None and before.table.lookup is lookup and before.table.is_ready
+        found = ServedTable(table=table, lookup=lookup, document=document, is_ready=is_ready)
+        return Served(table=found, verified_ms=verified_ms)
+
+    def _replace(self, found: Served) -> Served:
+        """Serve a state unless a later one is served already; return what is served."""
+        with self._lock:
+            if self.served is None or self.served.verified_ms <= found.verified_ms:
+                self.served = found
+            elif _is_same(self.served, found):
+                # The files were made ready meanwhile.
+                self.served = self.served.with_readiness(found.table.is_ready)
+            return self.served
 
     def _document(self) -> TableDocument | None:
         try:
             return self._registrar.document(self._identifier)
         except TableNotFound:
             return None
+
+
+def _is_same(one: Served, other: Served) -> bool:
+    lookup: SnapshotLookup = one.table.lookup
+    return lookup is other.table.lookup

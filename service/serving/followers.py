@@ -7,17 +7,24 @@ itself.
 
 import logging
 import threading
+import time
 from typing import Final
 
 from braid.lake import Clock, LakeError, TableNotFound
 from braid.registry.errors import RegistryError
 from braid.registry.registrar import Registrar
 from braid.schemas import TableDocument
+from braid.service.control.row_lookup import SnapshotNotReached
+from braid.service.control.row_request import Freshness
 from braid.service.open_tables import TABLES_MAX, OpenTables
 from braid.service.serving.follower import Follower
-from braid.service.serving.served_table import ServedTable
+from braid.service.serving.served_table import Served
 
 IDLE_MS: Final = 60_000
+WAIT_S: Final = 2.0
+"""The longest wait for a snapshot that a request demands."""
+
+_WAITS: Final = 40
 _ERROR_WAIT_S: Final = 1.0
 """Pause after a look at storage that has failed."""
 
@@ -63,38 +70,48 @@ class Followers:
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def current(self, identifier: str, *, staleness_ms: int | None = None) -> Follower | None:
-        """Return the follower of a table if what it serves is new enough; does not wait.
-
-        Args:
-            identifier: The table.
-            staleness_ms: How long ago it may have been verified to be the newest; None: as long as a follower that
-                works needs.
-
-        Returns:
-            None if the table is not followed, or is not new enough: call `newest`.
-        """
+    def current(self, identifier: str) -> Served | None:
+        """Return what is served of a table, however old; None if it is not followed. Does not wait."""
         following = self._followed.get(identifier)
         if following is None:
             return None
-        now_ms = self._clock.now_ms()
-        following.used_ms = now_ms
-        follower = following.follower
-        bound_ms = self._staleness_max_ms if staleness_ms is None else staleness_ms
-        if follower.served is None or now_ms - follower.verified_ms > bound_ms:
-            return None
-        return follower
+        following.used_ms = self._clock.now_ms()
+        return following.follower.served
 
-    def newest(self, identifier: str) -> tuple[ServedTable, int]:
-        """Look at storage, and return what is newest and when that was verified; follow the table from now on.
+    def is_fresh(self, served: Served, freshness: Freshness) -> bool:
+        """Return whether what is served is as new as a request demands; if not, call `newest`."""
+        bound_ms = freshness.max_staleness_ms
+        if bound_ms is None:
+            bound_ms = self._staleness_max_ms
+        if self._clock.now_ms() - served.verified_ms > bound_ms:
+            return False
+        return freshness.min_snapshot is None or served.snapshot_id >= freshness.min_snapshot
+
+    def newest(self, identifier: str, min_snapshot: int | None = None) -> Served:
+        """Look at storage, and return what is newest; follow the table from now on.
+
+        Args:
+            identifier: The table.
+            min_snapshot: Id of a snapshot that is waited for, two seconds at most.
 
         Raises:
+            SnapshotNotReached: The table has no such snapshot yet.
             TableNotFound: There is no table of that name.
             LakeError: Storage or the registry cannot be read.
         """
-        follower = self._follower(identifier)
-        served = follower.poll()
-        return served, follower.verified_ms
+        follower, served = self._looked(identifier)
+        for _ in range(_WAITS):
+            if min_snapshot is None or served.snapshot_id >= min_snapshot:
+                return served
+            time.sleep(WAIT_S / _WAITS)
+            served = follower.look()
+        if min_snapshot is None or served.snapshot_id >= min_snapshot:
+            return served
+        message = (
+            f"{identifier} has snapshot {served.snapshot_id or 'none'} and reached no snapshot "
+            f"{min_snapshot} within {WAIT_S:g} seconds"
+        )
+        raise SnapshotNotReached(message)
 
     def document(self, identifier: str) -> TableDocument:
         """Return the newest declaration of a table, from storage.
@@ -117,22 +134,26 @@ class Followers:
         # Three pauses: a follower that makes files ready, or a busy machine, may miss a look or two.
         return 3 * self._follow_ms
 
-    def _follower(self, identifier: str) -> Follower:
+    def _looked(self, identifier: str) -> tuple[Follower, Served]:
+        """Return the follower of a table, which is followed from now on, and what is the newest now."""
         following = self._followed.get(identifier)
         if following is not None:
-            return following.follower
+            return following.follower, following.follower.look()
         follower = Follower(
             identifier, tables=self._tables, registrar=self._registrar, clock=self._clock
         )
-        if not self._follow_ms:
-            return follower
-        follower.poll()  # only tables that exist are followed
+        served = follower.look()  # only tables that exist are followed
+        if self._follow_ms:
+            follower = self._begin(identifier, follower)
+        return follower, served
+
+    def _begin(self, identifier: str, follower: Follower) -> Follower:
         with self._lock:
-            if self._is_closed or len(self._followed) >= self._tables_max:
-                return follower
             known = self._followed.get(identifier)
             if known is not None:
                 return known.follower
+            if self._is_closed or len(self._followed) >= self._tables_max:
+                return follower
             following = _Following(follower, used_ms=self._clock.now_ms())
             self._followed[identifier] = following
         threading.Thread(
@@ -144,19 +165,29 @@ class Followers:
         return follower
 
     def _follow(self, identifier: str, following: _Following) -> None:
-        failed = False
-        while not following.ended.wait(_ERROR_WAIT_S if failed else self._follow_ms / 1_000):
-            if self._clock.now_ms() - following.used_ms > IDLE_MS:
-                break
-            try:
-                following.follower.poll()
-                failed = False
-            except TableNotFound:
-                break  # dropped: the next request tells it
-            except (LakeError, RegistryError) as error:
-                if not failed:
-                    logger.warning("table cannot be followed table=%s error=%s", identifier, error)
-                failed = True
-        with self._lock:
-            if self._followed.get(identifier) is following:
-                del self._followed[identifier]
+        has_failed = False
+        try:
+            while not following.ended.wait(
+                _ERROR_WAIT_S if has_failed else self._follow_ms / 1_000
+            ):
+                if self._clock.now_ms() - following.used_ms > IDLE_MS:
+                    return
+                try:
+                    following.follower.follow()
+                    has_failed = False
+                except TableNotFound:
+                    return  # dropped: the next request tells it
+                except Exception as error:  # whatever it is, the table may be read again later
+                    if not has_failed:
+                        is_known = isinstance(error, LakeError | RegistryError)
+                        logger.warning(
+                            "table cannot be followed table=%s error=%s",
+                            identifier,
+                            error,
+                            exc_info=None if is_known else error,
+                        )
+                    has_failed = True
+        finally:
+            with self._lock:
+                if self._followed.get(identifier) is following:
+                    del self._followed[identifier]

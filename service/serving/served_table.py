@@ -1,7 +1,10 @@
-"""What is served of one table: a snapshot with its lookup, its schema and the table's declaration. Immutable."""
+"""What is served of one table: a snapshot with its lookup, its schema and the table's declaration, and when it was verified.
+
+Immutable: a request reads one reference, and never a part of a newer state.
+"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,3 +34,28 @@ class ServedTable:
     def write_row(self) -> Callable[[Mapping[str, object]], dict[str, Any]]:
         """The function from a row to its JSON values."""
         return json_writer(shown_fields(self.lookup.schema))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What is served of a table, and when that was last known to be the newest.
+
+    Attributes:
+        table: The table at its snapshot.
+        verified_ms: Milliseconds since 1970.
+    """
+
+    table: ServedTable
+    verified_ms: int
+
+    @property
+    def snapshot_id(self) -> int:
+        """Id of the snapshot; 0 without one."""
+        snapshot = self.table.lookup.snapshot
+        return 0 if snapshot is None else snapshot.id
+
+    def with_readiness(self, is_ready: bool) -> "Served":
+        """Return the same with other knowledge about the copies of files."""
+        if self.table.is_ready == is_ready:
+            return self
+        return replace(self, table=replace(self.table, is_ready=is_ready))

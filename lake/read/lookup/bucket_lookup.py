@@ -77,7 +77,7 @@ of locating keys only with keys."""
 
 
 class NotCopied(Exception):
-    """A single row cannot be read without arrays, because a file has no copy of its columns."""
+    """A single row cannot be read without storage, or without arrays."""
 
 
 class BucketLookup:
@@ -244,6 +244,10 @@ class BucketLookup:
         if copy is None or not copy.has_columns(columns):
             raise NotCopied
         return copy.row_at(position, columns)
+
+    def has_copy(self, match: PointMatch, columns: Sequence[str]) -> bool:
+        """Return whether the file of a record has a copy of these columns."""
+        return self._files.is_cached(match[0], columns)
 
     def matches_of(self, found: Sequence[PointMatch]) -> KeyMatches:
         """Return the records of one key in the form of `find_all`."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from braid.lake.errors import SchemaMismatch
+from braid.lake.errors import SchemaMismatch, UnsupportedFeature
 from braid.lake.format.arrays import combined_array
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, is_retract
@@ -53,7 +53,7 @@ class BucketRows:
         *,
         schema: TableSchema,
         spec: MergeSpec,
-        read_vectors: Callable[[], Vectors],
+        read_vectors: Callable[[], Vectors] | None,
     ) -> None:
         """Wrap the files of a bucket.
 
@@ -61,12 +61,13 @@ class BucketRows:
             lookup: Search in the files that readers see.
             schema: The schema under which rows are read.
             spec: How their records merge.
-            read_vectors: Reads the bucket's deletion vectors; called once.
+            read_vectors: Reads the bucket's deletion vectors; called once. None: it has none.
         """
         self._lookup = lookup
         self._schema = schema
         self._spec = spec
         self._read_vectors = read_vectors
+        self._known_vectors: Vectors | None = {} if read_vectors is None else None
         self._empty: dict[tuple[str, ...], pa.Table] = {}
         self._needed_by_columns: dict[
             tuple[str, ...], tuple[tuple[str, ...], Mapping[str, pa.DataType]]
@@ -116,15 +117,20 @@ class BucketRows:
             SchemaMismatch: As `rows`.
             UnsupportedFeature: As `python_rows`.
         """
-        found = self._lookup.find_point(key_hash, values, self._vectors)
+        if self._known_vectors is None:
+            raise NotCopied
+        found = self._lookup.find_point(key_hash, values, self._known_vectors)
         if found is None:
             raise NotCopied
         if len(found) < 2:
             return self._lookup.point_row(found[0], columns) if found else None
         if self._merges_values:
-            # A refused merge is done again below, whose error names the key.
-            with suppress(SchemaMismatch):
+            # A refused merge is done again below, whose error names the key. Values that Python cannot hold may be in
+            # records or columns that the row does not show.
+            with suppress(SchemaMismatch, UnsupportedFeature):
                 return self._merged_values(found, columns)
+        if not all(self._lookup.has_copy(match, self._needed(columns)) for match in found):
+            raise NotCopied
         rows = self._merged(self._lookup.matches_of(found), columns).rows
         return python_rows(rows.to_batches()[0])[0] if rows.num_rows else None
 
@@ -182,12 +188,12 @@ class BucketRows:
         )
 
     def is_cached(self, columns: Sequence[str]) -> bool:
-        """Return whether all files have copies of these columns: no key is read from storage."""
-        return self._lookup.is_cached(self._needed(columns))
+        """Return whether files have copies of these columns and vectors are read: no key is read from storage."""
+        return self._known_vectors is not None and self._lookup.is_cached(self._needed(columns))
 
     def load_tasks(self, columns: Sequence[str]) -> list[Callable[[], object]]:
         """Return calls that copy each file for `rows` (see `BucketLookup.load_tasks`)."""
-        return self._lookup.load_tasks(self._needed(columns))
+        return [lambda: self._vectors, *self._lookup.load_tasks(self._needed(columns))]
 
     def _needed(self, columns: Sequence[str]) -> tuple[str, ...]:
         return tuple(columns_needed(self._spec, columns))
@@ -201,9 +207,13 @@ class BucketRows:
             empty = self._empty[names] = pa.schema(fields).empty_table()
         return empty
 
-    @cached_property
+    @property
     def _vectors(self) -> Vectors:
-        return self._read_vectors()
+        if self._known_vectors is None:
+            assert self._read_vectors is not None, "a bucket without vectors knows them"
+            # Two threads may read them at the same time, with the same result.
+            self._known_vectors = self._read_vectors()
+        return self._known_vectors
 
     @cached_property
     def _ages(self) -> dict[str, int]:

@@ -42,8 +42,16 @@ class KeyPartitions:
     @cached_property
     def _by_point(self) -> Mapping[tuple[PointValue, ...], bytes]:
         assert self._values is not None, "a table with partitions"
-        columns = [point_values(combined_array(column)) for column in self._values.columns]
-        return dict(zip(zip(*columns, strict=True), self._partitions, strict=True))
+        arrays = [combined_array(column) for column in self._values.columns]
+        # A key has no nulls, so no key is in a partition with one.
+        numbers = [
+            number
+            for number in range(len(self._partitions))
+            if all(array[number].is_valid for array in arrays)
+        ]
+        columns = [point_values(array.take(pa.array(numbers, pa.int64()))) for array in arrays]
+        partitions = [self._partitions[number] for number in numbers]
+        return dict(zip(zip(*columns, strict=True), partitions, strict=True))
 
     @cached_property
     def _indexes(self) -> tuple[int, ...]:

@@ -98,6 +98,11 @@ class SnapshotLookup:
         return self._schema
 
     @property
+    def expires_rows(self) -> bool:
+        """Whether rows expire, so that the snapshot has other rows as time passes."""
+        return self._expiry is not None
+
+    @property
     def cache(self) -> LookupCache:
         """The cache of the files' copies."""
         return self._cache
@@ -177,18 +182,33 @@ class SnapshotLookup:
 
     def get(self, key: Mapping[str, object], *, columns: Sequence[str] | None = None) -> Row | None:
         """Return the row of one key as Python values, None without one; see `get_many`."""
+        try:
+            return self.get_copied(key, columns=columns)
+        except NotCopied:
+            return self.get_many([key], columns=columns)[0]
+
+    def get_copied(
+        self, key: Mapping[str, object], *, columns: Sequence[str] | None = None
+    ) -> Row | None:
+        """Return what `get` returns, without storage and in microseconds.
+
+        Raises:
+            NotCopied: A file has no copy, or the key is not one of integers, dates and texts: use `get`.
+            Exception: What `get_many` raises.
+        """
         point = self._point_of(key)
-        if point is not None:
-            bucket_id, key_hash, values = point
+        if point is None:
+            raise NotCopied
+        bucket_id, key_hash, values = point
+        with table_error_context(self.identifier):
+            names = self._checked_columns(columns)
             if bucket_id is None:
                 return None
-            with table_error_context(self.identifier):
-                names = self._checked_columns(columns)
-                try:
-                    return self._bucket(bucket_id).point_row(key_hash, values, names)
-                except NotCopied:
-                    pass  # read by row group below
-        return self.get_many([key], columns=columns)[0]
+            try:
+                return self._bucket(bucket_id).point_row(key_hash, values, names)
+            except CorruptData as error:
+                self._keeper.raise_if_expired(self.snapshot, error)
+                raise
 
     def _point_of(
         self, key: Mapping[str, object]
@@ -307,7 +327,9 @@ class SnapshotLookup:
             ),
             schema=self._schema,
             spec=self._spec,
-            read_vectors=lambda: self._source.vectors.read(vectors).vectors,
+            read_vectors=None
+            if vectors is None
+            else lambda: self._source.vectors.read(vectors).vectors,
         )
 
     def _read_columns(self, columns: Sequence[str] | None) -> tuple[str, ...]:

@@ -444,3 +444,75 @@ def test_a_row_does_not_show_the_order_of_its_kept_columns(
     assert made_for["currency__order"] == "sales"
     status = shop.get(f"{path}/status?id=1&region=eu").json()
     assert status["groups"]["sales"]["state"] == "present"
+
+
+def test_chosen_columns_are_answered_in_their_order(shop: HttpClient, catalog: Catalog) -> None:
+    write_sale(catalog, total=Decimal("12.50"), currency="EUR")
+
+    one = shop.get(f"{ROWS}?id=1&region=eu&columns=currency,total").json()
+    body = {"keys": [{"id": 1, "region": "eu"}, {"id": 2, "region": "eu"}], "columns": ["total"]}
+    several = shop.post(f"{ROWS}/lookup", json=body).json()
+
+    assert list(one["row"].items()) == [("currency", "EUR"), ("total", "12.50")]
+    assert several["rows"] == [{"total": "12.50"}, None]
+
+
+def test_an_unknown_column_is_refused_by_name(shop: HttpClient, catalog: Catalog) -> None:
+    write_sale(catalog)
+
+    refused = shop.get(f"{ROWS}?id=1&region=eu&columns=total,tota")
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+    assert "tota" in refused.text
+
+
+def test_an_answer_that_the_client_has_is_not_sent_again(
+    shop: HttpClient, catalog: Catalog
+) -> None:
+    write_sale(catalog, currency="EUR")
+    address = f"{ROWS}?id=1&region=eu"
+    first = shop.get(address)
+    tag = first.headers["etag"]
+
+    known = shop.get(address, headers={"if-none-match": f'"other", {tag}'})
+    missing = shop.get(f"{ROWS}?id=9&region=eu", headers={"if-none-match": tag})
+
+    assert (known.status_code, known.content, known.headers["etag"]) == (304, b"", tag)
+    assert missing.status_code == 404
+    write_sale(catalog, order_version=2, currency="CHF")
+    newer = shop.get(address, headers={"if-none-match": tag})
+    assert (newer.status_code, newer.json()["row"]["currency"]) == (200, "CHF")
+    assert newer.headers["etag"] != tag
+
+
+def test_an_answer_is_from_a_snapshot_that_is_new_enough_or_refused(
+    shop: HttpClient, catalog: Catalog
+) -> None:
+    write_sale(catalog)
+
+    reached = shop.get(f"{ROWS}?id=1&region=eu&min_snapshot=1&max_staleness_ms=0")
+    refused = shop.get(f"{ROWS}?id=1&region=eu&min_snapshot=2")
+    body = {"keys": [{"id": 1, "region": "eu"}], "min_snapshot": 2}
+    several = shop.post(f"{ROWS}/lookup", json=body)
+
+    assert reached.json()["snapshot"]["id"] == 1
+    assert (refused.status_code, refused.json()["code"]) == (409, "snapshot_not_reached")
+    assert "reached no snapshot 2" in refused.json()["detail"]
+    assert several.status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("min_snapshot=-1", "min_snapshot"),
+        ("max_staleness_ms=1.5", "max_staleness_ms"),
+        ("min_snapshot=1&min_snapshot=2", "min_snapshot"),
+        ("min_snapshot=1&snapshot_id=1", "min_snapshot"),
+        ("max_staleness_ms=0&tag=x", "max_staleness_ms"),
+    ],
+)
+def test_bounds_that_mean_nothing_are_refused(shop: HttpClient, query: str, field: str) -> None:
+    refused = shop.get(f"{ROWS}?id=1&region=eu&{query}")
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+    assert [error["field"] for error in refused.json()["errors"]] == [field]

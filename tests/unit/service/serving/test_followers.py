@@ -23,22 +23,35 @@ SPEC = {
 }
 
 
+_PLAIN = ("is_off", "fails_once", "opened_by_follower", "callers", "clock")
+
+
 class Storage(MemoryFileIO):
     """Storage that can be switched off, and counts its calls by thread."""
 
     def __init__(self, clock: ManualClock) -> None:
         super().__init__(clock=clock)
         self.is_off = False
+        self.fails_once = False
+        self.opened_by_follower = threading.Event()
+        self.opened_by_follower.set()
         self.callers: set[str] = set()
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
-        if name.startswith("_") or name in ("is_off", "callers", "clock") or not callable(found):
+        if name.startswith("_") or name in _PLAIN or not callable(found):
             return found
         if self.is_off:
             message = "storage is switched off"
             raise StorageUnavailable(message)
-        self.callers.add(threading.current_thread().name)
+        caller = threading.current_thread().name
+        self.callers.add(caller)
+        if caller.startswith("follow ") and self.fails_once:
+            self.fails_once = False
+            message = "nobody expects this"
+            raise ValueError(message)
+        if caller.startswith("follow ") and name == "open_input":
+            self.opened_by_follower.wait()
         return found
 
 
@@ -160,10 +173,57 @@ def test_a_table_that_does_not_exist_is_not_followed(served: HttpClient) -> None
     assert "follow shop.other" not in thread_names()
 
 
+def test_a_request_waits_for_the_snapshot_that_it_demands(
+    served: HttpClient, storage: Storage, clock: ManualClock
+) -> None:
+    table = table_of(storage, clock)
+    write(table, id=1, paid=10)
+    assert paid(served) == 10
+    later = threading.Timer(0.2, write, args=[table], kwargs={"id": 1, "paid": 20})
+    later.start()
+
+    answer = served.get(f"{ROWS}?id=1&min_snapshot=2").json()
+
+    later.join()
+    assert (answer["row"]["paid"], answer["snapshot"]["id"]) == (20, 2)
+
+
+def test_requests_do_not_wait_for_the_copies_of_a_new_snapshot(
+    served: HttpClient, storage: Storage, clock: ManualClock, app: BraidApp
+) -> None:
+    table = table_of(storage, clock)
+    write(table, id=1, paid=10)
+    wait_until(lambda: paid(served) == 10 and is_ready(app))
+    storage.opened_by_follower.clear()
+    write(table, id=1, paid=20)
+
+    assert paid(served) == 10  # while it is new enough
+    clock.advance(ms=3 * FOLLOW_MS + 1)
+    assert paid(served) == 20
+
+    storage.opened_by_follower.set()
+    wait_until(lambda: paid(served) == 20 and is_ready(app))
+
+
+def test_a_follower_outlives_errors_that_nobody_expects(
+    served: HttpClient, storage: Storage, clock: ManualClock
+) -> None:
+    table = table_of(storage, clock)
+    write(table, id=1, paid=10)
+    assert paid(served) == 10
+    storage.fails_once = True
+    wait_until(lambda: not storage.fails_once)
+
+    write(table, id=1, paid=20)
+
+    wait_until(lambda: paid(served) == 20)
+    assert "follow shop.parcels" in thread_names()
+
+
 def thread_names() -> set[str]:
     return {thread.name for thread in threading.enumerate()}
 
 
 def is_ready(app: BraidApp) -> bool:
-    follower = app.state.components.followers.current("shop.parcels")
-    return follower is not None and follower.served is not None and follower.served.is_ready
+    served = app.state.components.followers.current("shop.parcels")
+    return served is not None and served.table.is_ready

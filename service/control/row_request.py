@@ -1,0 +1,117 @@
+"""Request for rows: the key, the columns, the state of the table, and how new it has to be."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from braid.lake import InvalidRequest, Problem, ReadAt, TableSchema
+from braid.service.control.read_at_parameters import READ_AT_PARAMETERS, take_read_at
+
+COLUMNS: Final = "columns"
+MIN_SNAPSHOT: Final = "min_snapshot"
+MAX_STALENESS: Final = "max_staleness_ms"
+ROW_PARAMETERS: Final = (*READ_AT_PARAMETERS, COLUMNS, MIN_SNAPSHOT, MAX_STALENESS)
+"""Names of the parameters of a row's address besides the columns of the key."""
+
+_DIGITS_MAX: Final = 19  # digits of a snapshot id, as many as 2**63 has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """How new the state has to be that an answer is read from.
+
+    Attributes:
+        min_snapshot: Id of the oldest snapshot that may answer; None: any.
+        max_staleness_ms: How long ago the snapshot may have been verified to be the newest, milliseconds; None: the
+            service's own bound.
+    """
+
+    min_snapshot: int | None = None
+    max_staleness_ms: int | None = None
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the request sets a bound."""
+        return self.min_snapshot is not None or self.max_staleness_ms is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowRequest:
+    """A request for one row.
+
+    Attributes:
+        key: The columns of the key and their texts.
+        columns: The columns of the answer, in its order; None: all.
+        at: The state.
+        freshness: How new the newest state has to be.
+    """
+
+    key: Sequence[tuple[str, str]]
+    columns: tuple[str, ...] | None = None
+    at: ReadAt = field(default_factory=ReadAt)
+    freshness: Freshness = field(default_factory=Freshness)
+
+
+def row_request(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> RowRequest:
+    """Return the request that the parameters of a row's address make.
+
+    A parameter with the name of a column of the primary key is that column's value.
+
+    Args:
+        schema: The table's schema.
+        parameters: Names and texts of the address's parameters.
+
+    Raises:
+        InvalidRequest: A parameter is not valid, or given more than once; or the parameters name a state and a bound
+            that only the newest state has.
+    """
+    if all(name not in ROW_PARAMETERS for name, _ in parameters):
+        return RowRequest(key=parameters)
+    at, others = take_read_at(schema, parameters)
+    names = [
+        name for name in (COLUMNS, MIN_SNAPSHOT, MAX_STALENESS) if name not in schema.primary_keys
+    ]
+    given: dict[str, str] = {}
+    key: list[tuple[str, str]] = []
+    for name, text in others:
+        if name not in names:
+            key.append((name, text))
+        elif given.setdefault(name, text) != text:
+            raise _refused(name, text, "given more than once")
+    columns = given.get(COLUMNS)
+    freshness = Freshness(
+        min_snapshot=_number(given, MIN_SNAPSHOT), max_staleness_ms=_number(given, MAX_STALENESS)
+    )
+    check_freshness(at, freshness)
+    return RowRequest(
+        key=key,
+        columns=None if columns is None else tuple(columns.split(",")),
+        at=at,
+        freshness=freshness,
+    )
+
+
+def check_freshness(at: ReadAt, freshness: Freshness) -> None:
+    """Check that a bound is declared of the newest state only.
+
+    Raises:
+        InvalidRequest: An older state is requested as well.
+    """
+    if freshness.is_declared and not at.is_newest:
+        name = MIN_SNAPSHOT if freshness.min_snapshot is not None else MAX_STALENESS
+        message = "an older state is as old as it is: leave this out, or the state"
+        raise _refused(name, None, message)
+
+
+def _number(given: Mapping[str, str], name: str) -> int | None:
+    text = given.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX):
+        raise _refused(name, text, "expected a whole number from 0")
+    return int(text)
+
+
+def _refused(name: str, text: str | None, message: str) -> InvalidRequest:
+    problem = Problem(field=name, value=text, message=message)
+    return InvalidRequest("the parameters of the row are not valid", problems=[problem])
