@@ -6,6 +6,7 @@
 | `write`, `read`, `merge`, `wide`, `file_index`, `arrival`, `kept_columns` | the engine alone; `merge` is the column machine, in memory |
 | `parsing`, `change_capture` | messages of streams, by format; captured changes beside plain JSON |
 | `bad_records` | the slow-down of a task by bad records, by format and kind |
+| `bad_stream` | program: the same of a whole stream, from Kafka to the table |
 | `backfill` | backfills from files, with and without `--bulk` |
 | `backfill_beside` | program: latency of a live stream with and without a backfill beside it |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |

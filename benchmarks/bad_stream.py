@@ -28,7 +28,7 @@ _NONE, _MIXED = "none", "mixed"
 _UNCOUNTED: Final = "compaction"
 
 
-def run(
+def measured(
     bed: IngestBed, formats: list[str], *, records: int, rounds: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the figures of some formats.
@@ -124,7 +124,7 @@ def main() -> None:
         bed.start_service()
         bed.start_runner()
         started = time.monotonic()
-        for found in run(
+        for found in measured(
             bed, arguments.formats, records=arguments.records, rounds=arguments.rounds
         ):
             aim = "" if found["aim"] is None else f"   (aim {found['aim']:g})"

@@ -71,11 +71,12 @@ class Follower:
         """Return the newest state of the table; whether it is ready is what was known of the same snapshot."""
         # Before the snapshot is determined: the answer contains everything that was committed until then.
         verified_ms = self._clock.now_ms()
+        document = self._document()
         table = self._tables.get(self._identifier)
         lookup = table.lookup_at()
-        document = self._document()
         if document is not None and lookup.schema.id > document.schema_id:
-            # The schema changed without the registry, or its document is being written.
+            # The schema changed between the two reads, or without the registry. A declaration that is read now is
+            # not older than the schema.
             document = self._document()
         before = self.served
         if (
