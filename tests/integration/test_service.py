@@ -115,7 +115,8 @@ def test_a_new_snapshot_is_served_by_a_process_that_has_served_an_older_one(
     for version in (1, 2, 3):
         columns = {"id": pa.array([7], pa.int64()), "version": pa.array([version], pa.int32())}
         table.write_and_commit(pa.table(columns))
-        answers.append(one.get(f"{path}/rows", params={"id": 7}).json())
+        newest = {"id": 7, "max_staleness_ms": 0}
+        answers.append(one.get(f"{path}/rows", params=newest).json())
 
     assert [answer["row"]["version"] for answer in answers] == [1, 2, 3]
     assert [answer["snapshot"]["id"] for answer in answers] == [1, 2, 3]
