@@ -20,10 +20,16 @@ from pyspark.sql import SparkSession
 from braid.demo.broker import KafkaBroker
 from braid.pipelines.runner_process import EXIT_TRY_AGAIN
 from braid.pipelines.spark.session import jvm_process_id
-from braid.schemas import StreamProgress, StreamState
+from braid.schemas import DesiredState, StreamProgress, StreamState
 from tests.integration.conftest import WIDE
 from tests.integration.ingest_bed import IngestBed, left
-from tests.integration.runner_bed import Registry, has_read, runner_process, running_runner
+from tests.integration.runner_bed import (
+    Registry,
+    has_read,
+    is_state,
+    runner_process,
+    running_runner,
+)
 from tests.support.waiting import PATIENCE_S, wait_until
 
 pytestmark = [
@@ -187,7 +193,11 @@ def test_a_worker_without_memory_for_a_micro_batch_is_retried_until_batches_are_
         bed.produce(topic, [left(0, 0, "a worker that is ready")])
         registry.wait_for("left", has_read(1))
         with _limited(session):
+            # Paused, so that all of them are one micro-batch, however slowly they are produced.
+            registry.want("left", DesiredState.PAUSED)
+            registry.wait_for("left", is_state(StreamState.PAUSED))
             _produce_large(bed, topic, count=20, megabytes=8)
+            registry.want("left", DesiredState.RUNNING)
             waiting = registry.wait_for("left", _has_failed_twice)
             registry.register(
                 "left",
