@@ -11,6 +11,7 @@ from braid.lake import InvalidRequest, Problem, ReadAt, TableSchema
 READ_AT_PARAMETERS: Final = ("snapshot_id", "tag", "timestamp")
 """Names of the parameters that name a state; without any, the newest is read."""
 
+_SUMMARY: Final = "the requested state is not valid"
 _DIGITS_MAX: Final = 19  # digits of a snapshot id, as many as 2**63 has
 
 
@@ -29,14 +30,27 @@ def take_read_at(
         InvalidRequest: The parameters name no valid state, or more than one.
     """
     names = [name for name in READ_AT_PARAMETERS if name not in schema.primary_keys]
+    given, others = split_parameters(parameters, names)
+    return _state(given), others
+
+
+def split_parameters(
+    parameters: Sequence[tuple[str, str]], names: Sequence[str], *, summary: str = _SUMMARY
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the texts of the parameters of some names, and the other parameters; `summary` is the error's first line.
+
+    Raises:
+        InvalidRequest: A parameter of one of the names is given with several texts.
+    """
     given: dict[str, str] = {}
     others: list[tuple[str, str]] = []
     for name, text in parameters:
         if name not in names:
             others.append((name, text))
         elif given.setdefault(name, text) != text:
-            raise _refused(name=name, text=text, message="given more than once")
-    return _state(given), others
+            problem = Problem(field=name, value=text, message="given more than once")
+            raise InvalidRequest(summary, problems=[problem])
+    return given, others
 
 
 def _state(given: Mapping[str, str]) -> ReadAt:
@@ -92,4 +106,4 @@ def bound_of_changes(
 
 def _refused(*, name: str, text: str, message: str) -> InvalidRequest:
     problem = Problem(field=name, value=text, message=message)
-    return InvalidRequest("the requested state is not valid", problems=[problem])
+    return InvalidRequest(_SUMMARY, problems=[problem])

@@ -5,7 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from braid.lake import InvalidRequest, Problem, ReadAt, TableSchema
-from braid.service.control.read_at_parameters import READ_AT_PARAMETERS, take_read_at
+from braid.service.control.read_at_parameters import (
+    READ_AT_PARAMETERS,
+    split_parameters,
+    take_read_at,
+)
 
 COLUMNS: Final = "columns"
 MIN_SNAPSHOT: Final = "min_snapshot"
@@ -13,6 +17,7 @@ MAX_STALENESS: Final = "max_staleness_ms"
 ROW_PARAMETERS: Final = (*READ_AT_PARAMETERS, COLUMNS, MIN_SNAPSHOT, MAX_STALENESS)
 """Names of the parameters of a row's address besides the columns of the key."""
 
+_SUMMARY: Final = "the parameters of the row are not valid"
 _DIGITS_MAX: Final = 19  # digits of a snapshot id, as many as 2**63 has
 
 
@@ -71,13 +76,7 @@ def row_request(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> R
     names = [
         name for name in (COLUMNS, MIN_SNAPSHOT, MAX_STALENESS) if name not in schema.primary_keys
     ]
-    given: dict[str, str] = {}
-    key: list[tuple[str, str]] = []
-    for name, text in others:
-        if name not in names:
-            key.append((name, text))
-        elif given.setdefault(name, text) != text:
-            raise _refused(name, text, "given more than once")
+    given, key = split_parameters(others, names, summary=_SUMMARY)
     columns = given.get(COLUMNS)
     freshness = Freshness(
         min_snapshot=_number(given, MIN_SNAPSHOT), max_staleness_ms=_number(given, MAX_STALENESS)
@@ -114,4 +113,4 @@ def _number(given: Mapping[str, str], name: str) -> int | None:
 
 def _refused(name: str, text: str | None, message: str) -> InvalidRequest:
     problem = Problem(field=name, value=text, message=message)
-    return InvalidRequest("the parameters of the row are not valid", problems=[problem])
+    return InvalidRequest(_SUMMARY, problems=[problem])

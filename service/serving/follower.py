@@ -11,7 +11,7 @@ files, whose rows are then read from storage.
 
 import threading
 
-from braid.lake import Clock, SnapshotLookup, TableNotFound
+from braid.lake import Clock, TableNotFound
 from braid.registry.registrar import Registrar
 from braid.schemas import TableDocument
 from braid.service.open_tables import OpenTables
@@ -79,13 +79,11 @@ class Follower:
             # not older than the schema.
             document = self._document()
         before = self.served
-        if (
-            before is not None
-            and before.table.lookup is lookup
-            and before.table.document == document
-        ):
-            return Served(table=before.table, verified_ms=verified_ms)
-        is_ready = before is not None and before.table.lookup is lookup and before.table.is_ready
+        is_ready = False
+        if before is not None and before.table.lookup is lookup:
+            if before.table.document == document:
+                return Served(table=before.table, verified_ms=verified_ms)
+            is_ready = before.table.is_ready
         found = ServedTable(table=table, lookup=lookup, document=document, is_ready=is_ready)
         return Served(table=found, verified_ms=verified_ms)
 
@@ -94,7 +92,7 @@ class Follower:
         with self._lock:
             if self.served is None or self.served.verified_ms <= found.verified_ms:
                 self.served = found
-            elif _is_same(self.served, found):
+            elif self.served.table.lookup is found.table.lookup:
                 # The files were made ready meanwhile.
                 self.served = self.served.with_readiness(found.table.is_ready)
             return self.served
@@ -104,8 +102,3 @@ class Follower:
             return self._registrar.document(self._identifier)
         except TableNotFound:
             return None
-
-
-def _is_same(one: Served, other: Served) -> bool:
-    lookup: SnapshotLookup = one.table.lookup
-    return lookup is other.table.lookup

@@ -100,18 +100,18 @@ class Followers:
             LakeError: Storage or the registry cannot be read.
         """
         follower, served = self._looked(identifier)
-        for _ in range(_WAITS):
-            if min_snapshot is None or served.snapshot_id >= min_snapshot:
-                return served
+        waits = 0
+        while min_snapshot is not None and served.snapshot_id < min_snapshot:
+            if waits == _WAITS:
+                message = (
+                    f"{identifier} has snapshot {served.snapshot_id or 'none'} and reached no "
+                    f"snapshot {min_snapshot} within {WAIT_S:g} seconds"
+                )
+                raise SnapshotNotReached(message)
             time.sleep(WAIT_S / _WAITS)
             served = follower.look()
-        if min_snapshot is None or served.snapshot_id >= min_snapshot:
-            return served
-        message = (
-            f"{identifier} has snapshot {served.snapshot_id or 'none'} and reached no snapshot "
-            f"{min_snapshot} within {WAIT_S:g} seconds"
-        )
-        raise SnapshotNotReached(message)
+            waits += 1
+        return served
 
     def document(self, identifier: str) -> TableDocument:
         """Return the newest declaration of a table, from storage.

@@ -1,4 +1,4 @@
-"""What is served of one table: a snapshot with its lookup, its schema and the table's declaration, and when it was verified.
+"""State of one table that requests are answered from: a snapshot, its lookup, the declaration, and when it was verified.
 
 Immutable: a request reads one reference, and never a part of a newer state.
 """

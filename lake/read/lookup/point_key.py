@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from braid.lake.format.bucket import bucket_of_row
 from braid.lake.format.data_types import DataField, TypeRoot
+from braid.lake.format.row_words import INLINE_BYTES_MAX, WORD_BYTES
 from braid.lake.read.lookup.key_hash import hash_of_values, is_number, raw_numbers
 
 PointValue = int | bytes
@@ -29,7 +30,6 @@ _INTEGER_BYTES: Final = {
 }
 _DATE_BYTES: Final = 4
 _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
-_INLINE_BYTES_MAX: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Column:
     def value_of(self, value: object) -> PointValue | None:
         """Return a value in this form; None where it has none."""
         if self.root is TypeRoot.VARCHAR:
-            return value.encode() if type(value) is str and value.isascii() else _utf8(value)
+            return _utf8(value)
         if self.root is TypeRoot.DATE:
             return value.toordinal() - _EPOCH_ORDINAL if type(value) is date else None
         bound = 1 << (8 * self.width - 1)
@@ -127,17 +127,17 @@ def _utf8(value: object) -> bytes | None:
 
 def _binary_row(values: Sequence[tuple[PointValue, int]]) -> bytes:
     """Return the words of a binary row without nulls, its header first."""
-    header = bytes((len(values) + 71) // 64 * 8)
+    header = bytes((len(values) + 71) // 64 * WORD_BYTES)
     slots, tail = [], b""
-    begin = len(header) + 8 * len(values)
+    begin = len(header) + WORD_BYTES * len(values)
     for value, width in values:
         if isinstance(value, int):
-            slots.append(value.to_bytes(width, "little", signed=True).ljust(8, b"\0"))
-        elif len(value) <= _INLINE_BYTES_MAX:
-            slots.append(value.ljust(7, b"\0") + bytes((0x80 | len(value),)))
+            slots.append(value.to_bytes(width, "little", signed=True).ljust(WORD_BYTES, b"\0"))
+        elif len(value) <= INLINE_BYTES_MAX:
+            slots.append(value.ljust(INLINE_BYTES_MAX, b"\0") + bytes((0x80 | len(value),)))
         else:
             slots.append(
                 len(value).to_bytes(4, "little") + (begin + len(tail)).to_bytes(4, "little")
             )
-            tail += value.ljust(-(-len(value) // 8) * 8, b"\0")
+            tail += value.ljust(-(-len(value) // WORD_BYTES) * WORD_BYTES, b"\0")
     return header + b"".join(slots) + tail

@@ -73,11 +73,9 @@ class KeyRouting:
         partition = self._partitions.of_point(values)
         if partition is None:
             return None
-        for total in self._totals[partition]:
-            bucket_id = partition, keys.bucket_of(values, total)
-            if self._total_buckets.get(bucket_id) == total:
-                return bucket_id
-        return None
+        [total] = self._totals[partition]
+        bucket_id = partition, keys.bucket_of(values, total)
+        return bucket_id if bucket_id in self._total_buckets else None
 
     @cached_property
     def is_computed(self) -> bool:
