@@ -10,6 +10,7 @@ backfill is the processor time of its processes divided by the time that they ra
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -136,7 +137,8 @@ class Beside:
         self.produce(seconds)
         found.end = len(self.produced_ms)
         if process is not None:
-            process.kill()
+            # `Popen.kill` reaps a process that has ended by itself, and its usage would be lost.
+            os.kill(process.pid, signal.SIGKILL)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             found.wall_s = time.monotonic() - start

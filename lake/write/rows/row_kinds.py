@@ -59,7 +59,9 @@ def _given_kinds(kinds: pa.Array | None, row_count: int) -> pa.Array:
         kinds = kinds.combine_chunks()
     problem = None
     if not pa.types.is_integer(kinds.type):
-        problem = _kinds_problem(str(kinds.type), "the row kinds do not have the Arrow type int8")
+        problem = _kinds_problem(
+            str(kinds.type), "the Arrow type of row kinds is an integer type, such as int8"
+        )
     elif len(kinds) != row_count:
         problem = _kinds_problem(
             str(len(kinds)), f"expected one row kind for each of {row_count} rows"

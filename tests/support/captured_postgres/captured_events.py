@@ -52,6 +52,7 @@ class ChangeCapture:
         self._folder = Path(tempfile.mkdtemp(prefix="braid-capture-"))
         self._supervisor = Supervisor(self._folder)
         self._events = self._folder / "events.jsonl"
+        self._offsets = self._folder / "offsets"
         self._properties = self._folder / "connector.properties"
         self._child: ChildProcess | None = None
         self._events.touch()
@@ -61,9 +62,9 @@ class ChangeCapture:
             "name": "capture",
             "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
             "offset.storage": "org.apache.kafka.connect.storage.FileOffsetBackingStore",
-            "offset.storage.file.filename": str(self._folder / "offsets"),
-            # So seldom that a connector which is killed sends some events again.
-            "offset.flush.interval.ms": "2000",
+            "offset.storage.file.filename": str(self._offsets),
+            # Seldom: a connector that is killed between two stores sends the events behind the former one again.
+            "offset.flush.interval.ms": "4000",
             "database.hostname": "127.0.0.1",
             "database.port": str(server.port),
             "database.user": USER,
@@ -96,6 +97,10 @@ class ChangeCapture:
         """Kill the connector (SIGKILL)."""
         assert self._child is not None, "it was started"
         self._child.kill()
+
+    def stored_offset(self) -> bytes:
+        """Return the offset that the connector has stored last, as it is in its file; empty: none."""
+        return self._offsets.read_bytes() if self._offsets.exists() else b""
 
     def events(self) -> list[CapturedEvent]:
         """Return all events that have been sent until now."""

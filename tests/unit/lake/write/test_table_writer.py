@@ -170,7 +170,7 @@ def test_rows_that_do_not_fit_leave_the_writer_as_it_was() -> None:
         (pa.array([-1, 0], pa.int64()), r"expected 0 \(\+I\), 1 \(-U\), 2 \(\+U\), 3 \(-D\)"),
         (pa.array([255, 0], pa.uint8()), "row 0: this is not a row kind"),
         (pa.array([0], pa.int8()), r"expected one row kind for each of 2 rows \(found `1`\)"),
-        (pa.array(["+I", "-D"]), r"do not have the Arrow type int8 \(found `string`\)"),
+        (pa.array(["+I", "-D"]), r"is an integer type, such as int8 \(found `string`\)"),
     ],
 )
 def test_row_kinds_are_checked(kinds: pa.Array, message: str) -> None:
