@@ -11,6 +11,7 @@
 | `row`, `status` | answers of the service about rows; answers about streams, backfills and maintenance |
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `offsets` | the position of a stream, and requests to set it |
+| `api` | other requests and answers of the HTTP API |
 | `problem`, `field_problems` | the body of an error answer, with the problems of single fields; the construction of these |
 """
 

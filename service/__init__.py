@@ -15,5 +15,5 @@ From the top down; each imports only what is beside or below it:
 | `components`, `open_tables`, `body_thread` | components that requests share: registry, open tables, the thread for bodies |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |
 | `query_parameters`, `scope_headers` | parameters of a row's address; headers of a request |
-| `views`, `times`, `shown_texts` | models of the API besides `schemas` and `control/schema_history`; times as text; texts without the warehouse's address |
+| `times`, `shown_texts` | times as text; texts without the warehouse's address |
 """

@@ -5,9 +5,9 @@ The list also contains leases, which can be neither set nor deleted.
 
 from braid.lake import ConsumerFile, InvalidRequest, Problem, Table
 from braid.lake.snapshots.lease import LEASE_PREFIX
+from braid.schemas.api import ConsumerList, ConsumerView
 from braid.service.control.confirmation import not_confirmed
 from braid.service.times import iso_utc
-from braid.service.views import ConsumerList, ConsumerView
 
 
 def list_consumers(table: Table) -> ConsumerList:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from braid.lake import ReadAt, Table
-from braid.service.views import TableInspection
+from braid.schemas.api import TableInspection
 
 LAST = 1_000
 """Snapshots that a view of the history covers by default; each is a small read."""

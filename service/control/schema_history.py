@@ -5,29 +5,9 @@ from itertools import pairwise
 
 from braid.lake import TableSchema, schema_differences
 from braid.registry.alteration.change_models import change_model
-from braid.schemas import Contract, TableChange
+from braid.schemas import TableChange
+from braid.schemas.api import SchemaList, SchemaView
 from braid.service.times import iso_utc
-
-
-class SchemaView(Contract):
-    """One schema of a table.
-
-    Attributes:
-        schema_id: The schema's id.
-        since: The schema's creation time, ISO 8601, UTC; None: not known.
-        changes: The changes from the previous schema, in the form of a request; empty for the
-            first schema. Options of columns are listed as options of the table format.
-    """
-
-    schema_id: int
-    since: str | None
-    changes: tuple[TableChange, ...]
-
-
-class SchemaList(Contract):
-    """All schemas of a table, newest first."""
-
-    schemas: tuple[SchemaView, ...]
 
 
 def schema_history(schemas: Sequence[TableSchema]) -> SchemaList:

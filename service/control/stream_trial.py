@@ -9,8 +9,8 @@ from braid.lake import TableSchema
 from braid.records.stream_plan import plan_stream
 from braid.records.trial import try_records
 from braid.schemas import SampleRecord, StreamSpec, TableDocument
+from braid.schemas.api import StreamValidation
 from braid.schemas.field_problems import problem_at
-from braid.service.views import StreamValidation
 
 
 def tried_stream(

@@ -3,8 +3,8 @@
 from braid.lake import TableSchema
 from braid.registry.layout.physical_table import physical_table
 from braid.schemas import TableDocument
+from braid.schemas.api import ColumnView, TableView
 from braid.service.times import iso_utc
-from braid.service.views import ColumnView, TableView
 
 
 def table_view(document: TableDocument, schema: TableSchema) -> TableView:

@@ -5,19 +5,19 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from braid.lake import ChangesMode
-from braid.service.checked_body import CheckedBody
-from braid.service.control.changes import first_position, position_of, read_page
-from braid.service.control.consumers import list_consumers, remove_consumer, set_consumer
-from braid.service.control.read_at_parameters import bound_of_changes
-from braid.service.dependencies import ComponentsOf, Confirm
-from braid.service.json_response import json_response
-from braid.service.views import (
+from braid.schemas.api import (
     SNAPSHOT_ID_MAX,
     ChangesPage,
     ConsumerList,
     ConsumerPosition,
     ConsumerView,
 )
+from braid.service.checked_body import CheckedBody
+from braid.service.control.changes import first_position, position_of, read_page
+from braid.service.control.consumers import list_consumers, remove_consumer, set_consumer
+from braid.service.control.read_at_parameters import bound_of_changes
+from braid.service.dependencies import ComponentsOf, Confirm
+from braid.service.json_response import json_response
 
 PAGE_SIZE = 1_000
 PAGE_SIZE_MAX = 10_000

@@ -5,10 +5,10 @@ from importlib.metadata import version
 from fastapi import APIRouter
 
 from braid.lake import LakeError
+from braid.schemas.api import Health, Readiness
 from braid.service.components import Components
 from braid.service.dependencies import ComponentsOf
 from braid.service.problems.error_handlers import NotReady
-from braid.service.views import Health, Readiness
 
 _VERSION = version("braid-lake")
 

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from braid.lake import Inspection, ReadAt
+from braid.schemas.api import TableInspection
 from braid.service.control.inspection import inspect_view
 from braid.service.dependencies import ComponentsOf
-from braid.service.views import TableInspection
 
 ROWS = 1_000
 ROWS_MAX = 10_000

@@ -3,11 +3,11 @@
 from fastapi import APIRouter, Request, Response
 
 from braid.schemas import RowStatus, WideRow
+from braid.schemas.api import KEYS_MAX, RowKeys, WideRows
 from braid.service.checked_body import CheckedBody
 from braid.service.dependencies import ComponentsOf
 from braid.service.scope_headers import header_of
 from braid.service.serving.row_answers import RowAnswer
-from braid.service.views import KEYS_MAX, RowKeys, WideRows
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/rows", tags=["rows"], route_class=CheckedBody

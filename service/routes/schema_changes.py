@@ -7,11 +7,11 @@ from fastapi import APIRouter, Header, Response
 from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.store.named_request import NamedRequest
 from braid.schemas import SchemaChanges
+from braid.schemas.api import SchemaList, TableView, Validation
 from braid.service.checked_body import CheckedBody
-from braid.service.control.schema_history import SchemaList, schema_history
+from braid.service.control.schema_history import schema_history
 from braid.service.dependencies import ComponentsOf, PreconditionOf
 from braid.service.routes.table_response import table_response
-from braid.service.views import TableView, Validation
 
 KEY_LENGTH_MAX = 255
 

@@ -20,6 +20,7 @@ from braid.schemas import (
     TableDocument,
     VerbAnswer,
 )
+from braid.schemas.api import StreamList, StreamValidation, StreamView
 from braid.service.checked_body import CheckedBody
 from braid.service.components import Components
 from braid.service.control.backfill_status import (
@@ -31,7 +32,6 @@ from braid.service.control.newest_commit import newest_commit_of
 from braid.service.control.stream_status import reported_state, stream_status
 from braid.service.control.stream_trial import tried_stream
 from braid.service.dependencies import ComponentsOf, PreconditionOf
-from braid.service.views import StreamList, StreamValidation, StreamView
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams", tags=["streams"], route_class=CheckedBody

@@ -4,9 +4,9 @@ from fastapi import Response
 
 from braid.registry.store.revision import revision_of
 from braid.schemas import TableDocument
+from braid.schemas.api import TableView
 from braid.service.components import Components
 from braid.service.control.table_view import table_view
-from braid.service.views import TableView
 
 
 def table_response(

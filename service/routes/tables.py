@@ -6,13 +6,13 @@ from fastapi import APIRouter, Query, Response
 
 from braid.lake import InvalidRequest, Problem
 from braid.schemas import MaintenanceStatus, TableSpec
+from braid.schemas.api import TableList, TableName, TableView, Validation
 from braid.service.checked_body import CheckedBody
 from braid.service.control.confirmation import not_confirmed
 from braid.service.control.maintenance_status import maintenance_status
 from braid.service.control.page_token import decode_token, encode_token
 from braid.service.dependencies import ComponentsOf, Confirm, PreconditionOf
 from braid.service.routes.table_response import table_response
-from braid.service.views import TableList, TableName, TableView, Validation
 
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 1_000

@@ -17,6 +17,7 @@ from braid.formats.json_values import json_writer
 from braid.formats.key_values import parse_key
 from braid.lake import Clock, NotCopied, ReadAt, SnapshotLookup
 from braid.registry.layout.physical_table import shown_fields
+from braid.schemas.api import RowKeys
 from braid.service.control.row_lookup import LookedUp, find_row, find_row_status, find_rows
 from braid.service.control.row_request import (
     Freshness,
@@ -27,7 +28,6 @@ from braid.service.control.row_request import (
 from braid.service.query_parameters import parse_query
 from braid.service.serving.followers import Followers
 from braid.service.serving.served_table import Served
-from braid.service.views import RowKeys
 
 RequestT = TypeVar("RequestT")
 

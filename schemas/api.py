@@ -1,7 +1,4 @@
-"""Models of requests and responses of the HTTP API, except the contracts in `schemas`.
-
-The models of the schema history are in `control/schema_history`.
-"""
+"""Requests and answers of the HTTP API that no other contract describes. The service and its client share them."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
@@ -16,6 +13,7 @@ from braid.schemas import (
     SampleResult,
     SnapshotInfo,
     StreamSpec,
+    TableChange,
     TableSpec,
 )
 from braid.schemas.contract import at_most
@@ -76,6 +74,27 @@ class TableView(Contract):
     streams: tuple[str, ...]
     schema_id: int
     schema_since: str | None
+
+
+class SchemaView(Contract):
+    """One schema of a table.
+
+    Attributes:
+        schema_id: The schema's id.
+        since: The schema's creation time, ISO 8601, UTC; None: not known.
+        changes: The changes from the previous schema, in the form of a request; empty for the
+            first schema. Options of columns are listed as options of the table format.
+    """
+
+    schema_id: int
+    since: str | None
+    changes: tuple[TableChange, ...]
+
+
+class SchemaList(Contract):
+    """All schemas of a table, newest first."""
+
+    schemas: tuple[SchemaView, ...]
 
 
 class TableName(Contract):
