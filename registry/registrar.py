@@ -158,8 +158,8 @@ class Registrar(TableAlterer):
     ) -> Registration:
         """Create a table, or find the registered one with the same declaration.
 
-        The rules for stale and complete rows may differ, and are replaced: they affect how the status
-        of rows is reported, and no stored row. Everything else is changed by `alter`.
+        The rules for stale and complete rows and the feature views may differ, and are replaced: they affect what is
+        answered about rows, and no stored row. Everything else is changed by `alter`.
 
         Raises:
             DefinitionRefused: The declaration breaks rules; `problems` has all of them.

@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `contract` | the base class, and bounded types |
-| `table`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
+| `table`, `row_rules`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
 | `stream_trial` | the trial of a stream: sample records, and the result of each |
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams, with changes in progress |
@@ -77,7 +77,24 @@ from braid.schemas.progress import (
     TableProgress,
     TopicOffsets,
 )
-from braid.schemas.row import Arrival, GroupState, GroupStatus, RowStatus, SnapshotInfo, WideRow
+from braid.schemas.row import (
+    Arrival,
+    GroupState,
+    GroupStatus,
+    RowStatus,
+    SnapshotInfo,
+    ViewedRow,
+    ViewRow,
+    ViewRows,
+    WideRow,
+)
+from braid.schemas.row_rules import (
+    CompletenessSpec,
+    InsteadOfRow,
+    StalenessSpec,
+    ViewColumn,
+    ViewSpec,
+)
 from braid.schemas.schema_change import (
     AddColumnChange,
     AddSequenceGroupChange,
@@ -136,13 +153,11 @@ from braid.schemas.stream_trial import (
 from braid.schemas.table import (
     BUCKETS_MAX,
     ColumnSpec,
-    CompletenessSpec,
     DeleteRetentionSpec,
     Deletes,
     MergeEngine,
     RowTtlSpec,
     SequenceGroupSpec,
-    StalenessSpec,
     TableSpec,
     Unordered,
 )
@@ -193,6 +208,7 @@ __all__ = [
     "FieldProblem",
     "GroupState",
     "GroupStatus",
+    "InsteadOfRow",
     "IntervalTrigger",
     "JsonFormat",
     "KafkaSpec",
@@ -273,6 +289,11 @@ __all__ = [
     "UpdateCommentChange",
     "UpdateRowTtlChange",
     "VerbAnswer",
+    "ViewColumn",
+    "ViewRow",
+    "ViewRows",
+    "ViewSpec",
+    "ViewedRow",
     "WideRow",
     "captures_changes",
     "has_row_image",

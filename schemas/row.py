@@ -1,4 +1,4 @@
-"""Responses of the service about one row: its values, and its status by sequence group."""
+"""Responses of the service about one row: its values, its status by sequence group, and what feature views answer."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -101,4 +101,43 @@ class RowStatus(Contract):
     complete: bool
     complete_when: tuple[str, ...]
     groups: Mapping[str, GroupStatus]
+    snapshot: SnapshotInfo
+
+
+class ViewedRow(Contract):
+    """A row as a feature view answers it.
+
+    Attributes:
+        row: Values of the view's columns by their names in the view, as in `WideRow`; None if the view answers null
+            for a row that is incomplete or stale.
+        complete: Whether every group of the view's completeness is present or stale.
+        stale: Whether a group of the view's completeness is stale.
+        groups: Status by group name, of the groups of the view.
+    """
+
+    row: Mapping[str, Any] | None
+    complete: bool
+    stale: bool
+    groups: Mapping[str, GroupStatus]
+
+
+class ViewRow(ViewedRow):
+    """The answer of a feature view for one row.
+
+    Attributes:
+        snapshot: The snapshot that the row was read from.
+    """
+
+    snapshot: SnapshotInfo
+
+
+class ViewRows(Contract):
+    """The answers of a feature view for several rows, all of one snapshot.
+
+    Attributes:
+        rows: One answer per key, in the order of the keys; None where a single row is not found.
+        snapshot: The snapshot that the rows were read from.
+    """
+
+    rows: tuple[ViewedRow | None, ...]
     snapshot: SnapshotInfo

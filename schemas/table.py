@@ -1,11 +1,11 @@
-"""Declaration of a table: columns, keys, sequence groups, deletes, expiry, and when a row is stale or complete.
+"""Declaration of a table: columns, keys, sequence groups, deletes, expiry, rules about single rows, feature views.
 
 Its rules are in `registry/rules/tables`.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from braid.schemas.contract import (
     StrictBool,
     at_most,
 )
+from braid.schemas.row_rules import VIEWS_MAX, CompletenessSpec, StalenessSpec, ViewSpec
 
 TYPE_LENGTH_MAX: Final = 1_000  # characters
 BUCKETS_MAX: Final = 100_000  # each bucket is a directory in every partition
@@ -97,28 +98,6 @@ class SequenceGroupSpec(Contract):
     keep: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] = ()
 
 
-class StalenessSpec(Contract):
-    """The age at which a group's part of a row counts as stale.
-
-    Attributes:
-        default_seconds: Age for groups that `groups` does not name; None: never stale.
-        groups: Age in seconds by group name.
-    """
-
-    default_seconds: PositiveInt | None = None
-    groups: Mapping[str, PositiveInt] = Field(default_factory=dict)
-
-
-class CompletenessSpec(Contract):
-    """The groups that make a row complete once their streams have delivered.
-
-    Attributes:
-        groups: Names of groups, or `all`.
-    """
-
-    groups: tuple[str, ...] | Literal["all"] = "all"
-
-
 class DeleteRetentionSpec(Contract):
     """The age up to which compactions keep the deletes of removed rows.
 
@@ -169,6 +148,7 @@ class TableSpec(Contract):
             status of rows is computed.
         staleness: The age at which a group's part of a row is stale; needs tracking.
         completeness: The groups that make a row complete.
+        views: The feature views, at most 100.
         unordered: `allowed` admits declarations that depend on the order in which records arrive:
             columns without a sequence group (if different jobs write two versions at once, the
             older one may win for good), and functions and deletes that are refused otherwise. A column
@@ -190,6 +170,7 @@ class TableSpec(Contract):
     tracking: StrictBool = True
     staleness: StalenessSpec = Field(default_factory=StalenessSpec)
     completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)
+    views: Annotated[tuple[ViewSpec, ...], at_most(VIEWS_MAX)] = ()
     unordered: Unordered = Unordered.REFUSED
     comment: str | None = None
     options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)

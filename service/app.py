@@ -33,6 +33,7 @@ from braid.service.problems.problem_response import MEDIA_TYPE
 from braid.service.routes import (
     changes,
     dead_letters,
+    feature_views,
     health,
     inspection,
     offsets,
@@ -119,6 +120,7 @@ def create_app(
         offsets,
         dead_letters,
         row_routes,
+        feature_views,
         changes,
         inspection,
     )

@@ -1,6 +1,6 @@
 """Repeated declarations of a registered table: the fields that may differ, and the differences found.
 
-Pure. The rules for stale and complete rows may differ: they affect how the status of rows is reported,
+Pure. The rules for stale and complete rows and the feature views may differ: they affect what is answered about rows,
 but no stored row.
 """
 
@@ -9,11 +9,12 @@ from typing import Final
 
 from braid.registry.errors import DefinitionDiffers
 from braid.registry.store.revision import Precondition, revision_of
+from braid.registry.store.stored_documents import with_table_features
 from braid.schemas import FieldProblem, TableDocument, TableSpec
 from braid.schemas.field_problems import display_text, problem_at
 
-# Fields about the status of rows, on which no file depends.
-_ROW_RULES: Final = ("staleness", "completeness")
+# Fields about answers, on which no file depends.
+_ROW_RULES: Final = ("staleness", "completeness", "views")
 
 _CHANGES_HINT: Final = (
     "repeat the declaration as it is now, or send the change to `POST …/schema-changes`"
@@ -47,7 +48,7 @@ def with_row_rules(
     if problems:
         message = f"the table {document.identifier} exists with another declaration"
         raise DefinitionDiffers(message, kind="table", problems=problems)
-    return document.model_copy(update={"table": spec})
+    return with_table_features(document.model_copy(update={"table": spec}))
 
 
 def declared_differences(old: TableSpec, new: TableSpec) -> list[FieldProblem]:

@@ -1,14 +1,14 @@
-"""Renaming of a column in a declaration: in its columns, keys, groups, retention and options.
+"""Renaming of a column in a declaration: in its columns, keys, groups, retention, feature views and options.
 
 Pure. `table_changes` has already refused to rename a column that `row_ttl` names, or an option that is not renamed with it.
 """
 
 from braid.lake import rename_in_options
-from braid.schemas import TableSpec
+from braid.schemas import TableSpec, ViewSpec
 
 
 def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
-    """Return the declaration with a column renamed: in keys, groups, retention and options.
+    """Return the declaration with a column renamed; feature views still answer it under the same name.
 
     Args:
         spec: The declaration.
@@ -43,6 +43,15 @@ def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
             "partition_keys": renamed(spec.partition_keys),
             "sequence_groups": groups,
             "delete_retention": retention,
+            "views": tuple(_renamed_view(view, old, new) for view in spec.views),
             "options": rename_in_options(spec.options, old, new),
         }
     )
+
+
+def _renamed_view(view: ViewSpec, old: str, new: str) -> ViewSpec:
+    columns = tuple(
+        one.model_copy(update={"column": new, "name": one.shown_name}) if one.column == old else one
+        for one in view.columns
+    )
+    return view.model_copy(update={"columns": columns})

@@ -8,6 +8,7 @@ Pure. Each change is applied to the result of those before it:
 * A renamed column is renamed wherever the declaration and the streams name it. A column that `row_ttl`
   or `rowkind.field` names cannot be renamed. Streams still read the column from the same field, because
   producers do not know the table.
+* A column of a feature view cannot be dropped. If it is renamed, the view still answers it under the same name.
 * A nested field cannot be dropped or renamed while a stream reads its column, because the stream reads
   an object by the names of its fields.
 * Only options that no field of the declaration sets can be set or removed.
@@ -253,12 +254,26 @@ def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) ->
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is dropped")
         return altered
+    _check_unviewed(altered.spec, name)
     if any(name in group.keep for group in altered.spec.sequence_groups):
         altered = altered.with_change(DropColumn(path=(order_column(name),)), index)
     groups = tuple(_without(group, name) for group in altered.spec.sequence_groups)
     columns = tuple(column for column in altered.spec.columns if column.name != name)
     update = {"columns": columns, "sequence_groups": groups}
     return altered.with_spec(altered.spec.model_copy(update=update))
+
+
+def _check_unviewed(spec: TableSpec, name: str) -> None:
+    """Refuse to drop a column that a feature view answers."""
+    views = [view.name for view in spec.views if name in (one.column for one in view.columns)]
+    if views:
+        message = f"feature views have the column: {quoted_list(views)}"
+        refuse(
+            "column",
+            name,
+            message,
+            "take it out of `views` first: `PUT` the table with other views",
+        )
 
 
 def _without(group: SequenceGroupSpec, name: str) -> SequenceGroupSpec:

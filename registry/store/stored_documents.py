@@ -86,6 +86,8 @@ field of the column's name."""
 UNORDERED_COLUMNS: Final = "unordered_columns"
 """Single columns of a table may depend on the order of arrival: a version that ignores it drops this with the next change
 of the table, and then refuses the table's streams."""
+VIEWS: Final = "views"
+"""A table has feature views: a version that ignores them does not rename their columns with those of the table."""
 KEY_FORMATS: Final = "key_formats"
 """Kafka keys of a stream begin with the id of a schema: a version that ignores it refuses each of them."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
@@ -115,6 +117,7 @@ FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {
     START_ANEW,
     DEAD_LETTER_REPLAYS,
     UNORDERED_COLUMNS,
+    VIEWS,
 }
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
@@ -219,13 +222,15 @@ def with_table_features(document: TableDocument) -> TableDocument:
     """Return the document with the features that its declaration needs, or the one that is pending."""
     pending = document.pending
     tables = [document.table] if pending is None else [document.table, pending.table]
-    features = set(document.features) - {ROW_TTL, ON_MISSING, UNORDERED_COLUMNS}
+    features = set(document.features) - {ROW_TTL, ON_MISSING, UNORDERED_COLUMNS, VIEWS}
     if any(table.row_ttl is not None for table in tables):
         features.add(ROW_TTL)
     if any(group.keep for table in tables for group in table.sequence_groups):
         features.add(ON_MISSING)
     if any(column.unordered is not None for table in tables for column in table.columns):
         features.add(UNORDERED_COLUMNS)
+    if any(table.views for table in tables):
+        features.add(VIEWS)
     return document.model_copy(update={"features": tuple(sorted(features))})
 
 

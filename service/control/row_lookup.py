@@ -90,12 +90,17 @@ def find_row(
     key = parse_key(schema, parameters)
     row = at.get(key, columns=columns)
     if row is None:
-        shown = json_row(key, [schema.field(name) for name in key])
-        snapshot = at.lookup.snapshot
-        where = ": it has no snapshot yet" if snapshot is None else f" at snapshot {snapshot.id}"
-        message = f"{at.lookup.identifier} has no row {orjson.dumps(shown).decode()}{where}"
-        raise RowNotFound(message)
+        raise row_not_found(at, key)
     return at.write_row(row)
+
+
+def row_not_found(at: LookedUp, key: Mapping[str, object]) -> RowNotFound:
+    """Return the error for a key without a row; the message has the key and the snapshot."""
+    schema, snapshot = at.lookup.schema, at.lookup.snapshot
+    shown = json_row(key, [schema.field(name) for name in key])
+    where = ": it has no snapshot yet" if snapshot is None else f" at snapshot {snapshot.id}"
+    message = f"{at.lookup.identifier} has no row {orjson.dumps(shown).decode()}{where}"
+    return RowNotFound(message)
 
 
 def find_rows(

@@ -6,6 +6,7 @@ same answers (`row_answers`), and the framework documents them. A request that t
 
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -17,11 +18,13 @@ from braid.service.problems.error_handlers import on_own_error
 from braid.service.scope_headers import header_of
 from braid.service.serving.row_answers import RowAnswer, RowAnswers
 
-_PATH: Final = re.compile(r"/v1/tables/([^/]+)/([^/]+)/rows(/status)?")
+_PATH: Final = re.compile(
+    r"/v1/tables/([^/]+)/([^/]+)/(?:rows|rows(?P<status>/status)|views/(?P<view>[^/]+)/rows)"
+)
 
 
 class RowDispatch:
-    """Answers `GET …/rows` and `GET …/rows/status`."""
+    """Answers `GET …/rows`, `GET …/rows/status` and `GET …/views/{view}/rows`."""
 
     def __init__(self, app: ASGIApp, rows: RowAnswers) -> None:
         """Put the layer before an app."""
@@ -37,10 +40,8 @@ class RowDispatch:
         if found is None:
             await self._app(scope, receive, send)
             return
-        answer: Callable[[str, bytes], Awaitable[RowAnswer]]
-        answer = self._rows.row if found[3] is None else self._rows.status
         try:
-            given = await answer(f"{found[1]}.{found[2]}", scope["query_string"])
+            given = await self._answer_to(found)(f"{found[1]}.{found[2]}", scope["query_string"])
         except (LakeError, RegistryError) as error:
             response = await on_own_error(Request(scope, receive), error)
             await response(scope, receive, send)
@@ -48,3 +49,9 @@ class RowDispatch:
         status, headers, body = given.response(header_of(scope, b"if-none-match"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+    def _answer_to(self, found: re.Match[str]) -> Callable[[str, bytes], Awaitable[RowAnswer]]:
+        """Return the function that answers a request for an address, from its table and query."""
+        if found["view"] is not None:
+            return partial(self._rows.view_row, view=found["view"])
+        return self._rows.row if found["status"] is None else self._rows.status

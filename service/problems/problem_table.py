@@ -8,6 +8,7 @@
 | table_not_found        | 404    | fixes the name                                       |
 | stream_not_found       | 404    | fixes the name                                       |
 | row_not_found          | 404    | treats the row as absent                             |
+| view_not_found         | 404    | fixes the name                                       |
 | method_not_allowed     | 405    | uses a method that the address has                   |
 | request_timeout        | 408    | sends the request in one go                          |
 | table_exists           | 409    | repeats the declaration as it is, or uses a new name |
@@ -66,6 +67,7 @@ from braid.registry.errors import (
 )
 from braid.schemas import ProblemCode
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
+from braid.service.control.view_lookup import ViewNotFound
 
 STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),
@@ -74,6 +76,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.TABLE_NOT_FOUND: (404, "There is no such table"),
     ProblemCode.STREAM_NOT_FOUND: (404, "The table has no such stream"),
     ProblemCode.ROW_NOT_FOUND: (404, "The table has no such row"),
+    ProblemCode.VIEW_NOT_FOUND: (404, "The table has no such feature view"),
     ProblemCode.METHOD_NOT_ALLOWED: (405, "The address does not have this method"),
     ProblemCode.REQUEST_TIMEOUT: (408, "The request did not arrive in time"),
     ProblemCode.TABLE_EXISTS: (409, "The name belongs to another table"),
@@ -109,6 +112,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     FeaturesMissing: ProblemCode.FEATURES_MISSING,
     StreamNotRunning: ProblemCode.STREAM_NOT_RUNNING,
     RowNotFound: ProblemCode.ROW_NOT_FOUND,
+    ViewNotFound: ProblemCode.VIEW_NOT_FOUND,
     SnapshotNotReached: ProblemCode.SNAPSHOT_NOT_REACHED,
     TableNotFound: ProblemCode.TABLE_NOT_FOUND,
     TableExists: ProblemCode.TABLE_EXISTS,

@@ -9,6 +9,7 @@
 | `offsets` | the position of a stream, shown and set |
 | `dead_letters` | dead letters of a stream, and replays of them |
 | `rows` | wide rows by their keys, and their status |
+| `feature_views` | rows of feature views by their keys |
 | `changes` | changes between snapshots, and consumers |
 | `inspection` | a table's metadata: snapshots, files, partitions and more |
 """

@@ -13,7 +13,7 @@ router = APIRouter(
     prefix="/v1/tables/{database}/{table}/rows", tags=["rows"], route_class=CheckedBody
 )
 
-_KEY_PARAMETERS = (
+KEY_PARAMETERS = (
     "The primary key's columns are the query's parameters, one each, as text of the column's "
     "type: `?year=2013&carrier=AA`. Timestamps and dates are ISO 8601, bytes base64."
 )
@@ -21,7 +21,7 @@ _STATES = (
     "`snapshot_id`, `tag` or `timestamp` (milliseconds since 1970, or ISO 8601 with a zone: the newest "
     "snapshot committed then or before) name an older state, which is read with its own columns."
 )
-_FRESHNESS = (
+FRESHNESS = (
     "`min_snapshot` is the id of the oldest snapshot that may answer; the service waits two seconds for it. "
     "`max_staleness_ms` is how long ago the snapshot may have been verified to be the newest."
 )
@@ -31,7 +31,7 @@ _FRESHNESS = (
     "",
     response_model=WideRow,
     description=(
-        f"Return one wide row. {_KEY_PARAMETERS} {_STATES} {_FRESHNESS} `columns` names columns, "
+        f"Return one wide row. {KEY_PARAMETERS} {_STATES} {FRESHNESS} `columns` names columns, "
         "separated by commas. `if-none-match` with the `etag` of an earlier answer is answered 304 "
         "if nothing has changed. If a column of the key has one of "
         "these names, the parameter is the column's value; use `/lookup` then."
@@ -42,7 +42,7 @@ async def get_row(
 ) -> Response:
     """Return one wide row by its key; 404 if it does not exist."""
     query = request.scope["query_string"]
-    return _response(request, await components.rows.row(f"{database}.{table}", query))
+    return row_response(request, await components.rows.row(f"{database}.{table}", query))
 
 
 @router.post(
@@ -53,29 +53,30 @@ async def get_row(
         f"for a row that does not exist. At most {KEYS_MAX} keys, each an object of the "
         "primary key's columns whose values "
         "are text as in the address of one row, or JSON numbers and booleans; a number with a fraction "
-        f"has to be text unless the column is FLOAT or DOUBLE. {_STATES} {_FRESHNESS}"
+        f"has to be text unless the column is FLOAT or DOUBLE. {_STATES} {FRESHNESS}"
     ),
 )
 async def look_up_rows(
     components: ComponentsOf, database: str, table: str, body: RowKeys, request: Request
 ) -> Response:
     """Return the rows of many keys."""
-    return _response(request, await components.rows.rows(f"{database}.{table}", body))
+    return row_response(request, await components.rows.rows(f"{database}.{table}", body))
 
 
 @router.get(
     "/status",
     response_model=RowStatus,
-    description=f"Return the status of a row by sequence group. {_KEY_PARAMETERS}",
+    description=f"Return the status of a row by sequence group. {KEY_PARAMETERS}",
 )
 async def get_row_status(
     components: ComponentsOf, database: str, table: str, request: Request
 ) -> Response:
     """Return the status of each sequence group of a row; all are `absent` if the row does not exist."""
     query = request.scope["query_string"]
-    return _response(request, await components.rows.status(f"{database}.{table}", query))
+    return row_response(request, await components.rows.status(f"{database}.{table}", query))
 
 
-def _response(request: Request, answer: RowAnswer) -> Response:
+def row_response(request: Request, answer: RowAnswer) -> Response:
+    """Return an answer as a response: 304 without a body if the client has it already."""
     status, headers, body = answer.response(header_of(request.scope, b"if-none-match"))
     return Response(body, status, {name.decode(): value.decode() for name, value in headers})

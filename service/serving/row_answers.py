@@ -1,4 +1,4 @@
-"""Answers to requests for one row, for several rows, and for the status of a row.
+"""Answers to requests for one row, for several rows, for rows of a feature view, and for the status of a row.
 
 A row is read from what is served (`followers`). If that is as new as the request demands and its files are ready, nothing waits, and
 the answer is computed on the event loop; otherwise it is computed in a thread. Older states are always read in a thread.
@@ -15,9 +15,11 @@ from starlette.concurrency import run_in_threadpool
 
 from braid.formats.json_values import json_writer
 from braid.formats.key_values import parse_key
-from braid.lake import Clock, NotCopied, ReadAt, SnapshotLookup
+from braid.lake import Clock, InvalidRequest, NotCopied, Problem, ReadAt, SnapshotLookup
 from braid.registry.layout.physical_table import shown_fields
+from braid.schemas import TableDocument
 from braid.schemas.api import RowKeys
+from braid.service.control.read_at_parameters import READ_AT_PARAMETERS
 from braid.service.control.row_lookup import LookedUp, find_row, find_row_status, find_rows
 from braid.service.control.row_request import (
     Freshness,
@@ -25,6 +27,7 @@ from braid.service.control.row_request import (
     check_freshness,
     row_request,
 )
+from braid.service.control.view_lookup import find_view_row, find_view_rows
 from braid.service.query_parameters import parse_query
 from braid.service.serving.followers import Followers
 from braid.service.serving.served_table import Served
@@ -111,10 +114,7 @@ class RowAnswers:
 
     async def rows(self, identifier: str, keys: RowKeys) -> RowAnswer:
         """Return the answer to a request for several rows; raises what `row` raises."""
-        at = ReadAt(snapshot_id=keys.snapshot_id, tag=keys.tag, timestamp=keys.timestamp)
-        freshness = Freshness(
-            min_snapshot=keys.min_snapshot, max_staleness_ms=keys.max_staleness_ms
-        )
+        at, freshness = _state_of(keys)
         check_freshness(at, freshness)
 
         def answer(_request: None, served: Served, _may_read: bool) -> RowAnswer:
@@ -122,23 +122,58 @@ class RowAnswers:
             rows = find_rows(found, keys.keys, columns=keys.columns)
             return RowAnswer(body=orjson.dumps({"rows": rows, "snapshot": found.snapshot_fields}))
 
+        return await self._answer(identifier, _many_rows(freshness, answer))
+
+    async def view_row(self, identifier: str, query: bytes, *, view: str) -> RowAnswer:
+        """Return the answer of a feature view to a request for one row.
+
+        Args:
+            identifier: The table.
+            query: Query of the address.
+            view: The name of the view.
+
+        Raises:
+            ViewNotFound: The table has no such view.
+            LakeError: What `row` raises.
+        """
+        parameters = parse_query(query)
+
+        def answer(request: RowRequest, served: Served, may_read: bool) -> RowAnswer:
+            _check_newest(request.at)
+            at = self._looked_up(served, ReadAt(), None, may_read=may_read)
+            plan = served.table.view_plan(view, self._document(identifier, served))
+            found = find_view_row(at, plan, request.key, columns=request.columns)
+            return RowAnswer(body=orjson.dumps({**found, "snapshot": at.snapshot_fields}))
+
         return await self._answer(
             identifier,
             _Question(
-                parse=lambda _: None,
-                freshness=lambda _: freshness,
-                # Many rows at once would delay the other requests of the event loop.
-                needs_storage=lambda *_: True,
+                parse=lambda lookup: row_request(lookup.schema, parameters),
+                freshness=lambda request: request.freshness,
+                needs_storage=lambda _, served: served.table.document is None,
                 answer=answer,
             ),
         )
+
+    async def view_rows(self, identifier: str, keys: RowKeys, *, view: str) -> RowAnswer:
+        """Return the answer of a feature view to a request for several rows; raises what `view_row` raises."""
+        at, freshness = _state_of(keys)
+        _check_newest(at)
+
+        def answer(_request: None, served: Served, _may_read: bool) -> RowAnswer:
+            found = self._looked_up(served, at, None)
+            plan = served.table.view_plan(view, self._document(identifier, served))
+            rows = find_view_rows(found, plan, keys.keys, columns=keys.columns)
+            return RowAnswer(body=orjson.dumps({"rows": rows, "snapshot": found.snapshot_fields}))
+
+        return await self._answer(identifier, _many_rows(freshness, answer))
 
     async def status(self, identifier: str, query: bytes) -> RowAnswer:
         """Return the answer to a request for the status of a row; raises what `row` raises."""
         parameters = parse_query(query)
 
         def answer(key: dict[str, object], served: Served, may_read: bool) -> RowAnswer:
-            document = served.table.document or self._followers.document(identifier)
+            document = self._document(identifier, served)
             at = self._looked_up(served, ReadAt(), None, may_read=may_read)
             status = find_row_status(at, document, key)
             return RowAnswer(body=orjson.dumps(status.model_dump(mode="json")))
@@ -152,6 +187,10 @@ class RowAnswers:
                 answer=answer,
             ),
         )
+
+    def _document(self, identifier: str, served: Served) -> TableDocument:
+        """Return the declaration of a table; reads storage if it was not registered when it was looked at."""
+        return served.table.document or self._followers.document(identifier)
 
     async def _answer(self, identifier: str, question: _Question[Any]) -> RowAnswer:
         """Compute an answer, on the event loop if it needs no storage."""
@@ -207,6 +246,39 @@ class RowAnswers:
             write_row=json_writer(fields),
             may_read=may_read,
         )
+
+
+def _state_of(keys: RowKeys) -> tuple[ReadAt, Freshness]:
+    """Return the state that a request for several rows names, and how new the newest has to be."""
+    at = ReadAt(snapshot_id=keys.snapshot_id, tag=keys.tag, timestamp=keys.timestamp)
+    return at, Freshness(min_snapshot=keys.min_snapshot, max_staleness_ms=keys.max_staleness_ms)
+
+
+def _many_rows(
+    freshness: Freshness, answer: Callable[[None, Served, bool], RowAnswer]
+) -> _Question[None]:
+    return _Question(
+        parse=lambda _: None,
+        freshness=lambda _: freshness,
+        # Many rows at once would delay the other requests of the event loop.
+        needs_storage=lambda *_: True,
+        answer=answer,
+    )
+
+
+def _check_newest(at: ReadAt) -> None:
+    """Refuse an older state: the ages in the answer of a feature view are those of now.
+
+    Raises:
+        InvalidRequest: An older state is requested.
+    """
+    if not at.is_newest:
+        name = next(name for name in READ_AT_PARAMETERS if getattr(at, name) is not None)
+        message = "a feature view answers from the newest snapshot only"
+        hint = "leave this out, or request the row at `…/rows`"
+        problem = Problem(field=name, value=str(getattr(at, name)), message=message, hint=hint)
+        summary = "the parameters of the row are not valid"
+        raise InvalidRequest(summary, problems=[problem])
 
 
 def is_known(etag: str | None, if_none_match: str | None) -> bool:

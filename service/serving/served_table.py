@@ -4,7 +4,7 @@ Immutable: a request reads one reference, and never a part of a newer state.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from braid.formats.json_values import json_writer
 from braid.lake import SnapshotLookup, Table
 from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import TableDocument
+from braid.service.control.view_lookup import ViewPlan, view_plan
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
@@ -29,6 +30,24 @@ class ServedTable:
     lookup: SnapshotLookup
     document: TableDocument | None
     is_ready: bool
+    _view_plans: dict[str, ViewPlan] = field(default_factory=dict, compare=False, repr=False)
+
+    def view_plan(self, name: str, document: TableDocument) -> ViewPlan:
+        """Return the plan of a feature view, which is kept if the table is registered.
+
+        Args:
+            name: The view.
+            document: `document`, or the one that was read since.
+
+        Raises:
+            ViewNotFound, SchemaMismatch: See `control.view_lookup.view_plan`.
+        """
+        plan = self._view_plans.get(name)
+        if plan is None:
+            plan = view_plan(document, self.lookup.schema, name)
+            if document is self.document:
+                self._view_plans[name] = plan
+        return plan
 
     @cached_property
     def write_row(self) -> Callable[[Mapping[str, object]], dict[str, Any]]:

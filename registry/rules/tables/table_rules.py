@@ -10,7 +10,8 @@ Pure functions from a declaration to the list of its problems, each with locatio
 3. A non-key column of a partial-update table is nullable: in the file of one stream the columns of the other
    streams are null.
 4. Generated columns of a group do not collide with declared ones.
-5. Staleness and completeness name groups that exist, and staleness needs tracking columns.
+5. Staleness and completeness, of the table and of its feature views, name groups that exist, and staleness needs
+   tracking columns: `row_rules`, `view_rules`.
 6. Aggregate functions, deletes and default values give the same row in any order of arrival:
    `aggregate_function_rules`, `delete_rules`, `default_rules`. Kept columns have an order of their own:
    `keep_rules`. The time of a delete and of a row's expiry is in a column of the table: `delete_retention`,
@@ -38,8 +39,10 @@ from braid.registry.rules.tables.delete_retention import check_delete_retention
 from braid.registry.rules.tables.delete_rules import check_deletes
 from braid.registry.rules.tables.engine_check import FIELD_OF_OPTION, check_with_engine
 from braid.registry.rules.tables.keep_rules import check_keep
+from braid.registry.rules.tables.row_rules import check_row_rules
 from braid.registry.rules.tables.row_ttl import check_row_ttl
 from braid.registry.rules.tables.settable_options import check_option, orders_whole_rows
+from braid.registry.rules.tables.view_rules import check_views
 from braid.schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec
 from braid.schemas.field_problems import problem_at, quoted_list
 
@@ -72,7 +75,8 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *_check_generated(spec),
         *_check_group_columns(spec),
         *_check_unordered(spec),
-        *_check_row_rules(spec),
+        *check_row_rules(spec),
+        *check_views(spec),
         *_check_options(spec),
         *check_aggregate_functions(spec),
         *check_deletes(spec),
@@ -292,35 +296,6 @@ def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
             hint="add it to the `columns` of a sequence group, or accept the risk for the column, or "
             "for the table, with `unordered: allowed`",
         )
-
-
-def _check_row_rules(spec: TableSpec) -> Iterator[FieldProblem]:
-    known = [group.name for group in spec.sequence_groups]
-    hint = f"sequence groups: {quoted_list(known)}"
-    for name in spec.staleness.groups:
-        if name not in known:
-            yield problem_at(
-                "staleness", "groups", name, value=name, message="no such sequence group", hint=hint
-            )
-    if not spec.tracking and (spec.staleness.groups or spec.staleness.default_seconds is not None):
-        yield problem_at(
-            "staleness",
-            value="tracking: false",
-            message="staleness is measured by the columns that tracking adds",
-            hint="leave `tracking` true, or leave out `staleness`",
-        )
-    if spec.completeness.groups == "all":
-        return
-    for index, name in enumerate(spec.completeness.groups):
-        if name not in known:
-            yield problem_at(
-                "completeness",
-                "groups",
-                index,
-                value=name,
-                message="no such sequence group",
-                hint=hint,
-            )
 
 
 def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:

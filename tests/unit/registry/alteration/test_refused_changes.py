@@ -32,6 +32,18 @@ def test_a_column_that_a_stream_writes_is_not_dropped(registrar: Registrar) -> N
     assert problems == [("/changes/0/column", "the stream `payments` writes this column")]
 
 
+def test_a_column_of_a_feature_view_is_not_dropped(registrar: Registrar) -> None:
+    views = [{"name": name, "columns": [{"column": "shipped"}]} for name in ("a", "b")]
+    registrar.put_table("shop", "orders", orders(views=views))
+
+    problems = refused(registrar, {"change": "drop_column", "column": "shipped"})
+
+    assert problems == [("/changes/0/column", "feature views have the column: `a`, `b`")]
+    registrar.put_table("shop", "orders", orders())
+    document = changed(registrar, {"change": "drop_column", "column": "shipped"})
+    assert "shipped" not in document.table.column_names
+
+
 @pytest.mark.parametrize(
     ("change", "pointer", "message"),
     [

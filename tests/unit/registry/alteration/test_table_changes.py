@@ -6,7 +6,7 @@ from braid.lake import Catalog, Table
 from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.errors import DefinitionRefused
 from braid.registry.registrar import Registrar
-from braid.registry.store.stored_documents import UNORDERED_COLUMNS
+from braid.registry.store.stored_documents import UNORDERED_COLUMNS, VIEWS
 from braid.schemas import SchemaChanges, StreamColumn, Unordered
 from tests.unit.registry.alteration.changing import (
     ORDERS,
@@ -84,6 +84,25 @@ def test_a_renamed_column_is_renamed_everywhere_and_read_from_its_old_field(
         "version": "order_version",
     }
     assert agrees(document, table)
+
+
+def test_a_feature_view_answers_a_renamed_column_under_its_old_name(registrar: Registrar) -> None:
+    columns = [{"column": "total"}, {"column": "paid", "name": "income"}, {"column": "carrier"}]
+    registrar.put_table("shop", "orders", orders(views=[{"name": "v", "columns": columns}]))
+
+    document = changed(
+        registrar,
+        {"change": "rename_column", "column": "total", "to": "amount"},
+        {"change": "rename_column", "column": "paid", "to": "total"},
+    )
+
+    (view,) = document.table.views
+    assert [(one.column, one.shown_name) for one in view.columns] == [
+        ("amount", "total"),
+        ("total", "income"),
+        ("carrier", "carrier"),
+    ]
+    assert VIEWS in document.features
 
 
 def test_a_renamed_column_keeps_the_path_that_it_had(registrar: Registrar) -> None:

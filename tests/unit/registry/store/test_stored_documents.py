@@ -30,6 +30,7 @@ from braid.registry.store.stored_documents import (
     TIME_FORMATS,
     TRIGGERS,
     UNORDERED_COLUMNS,
+    VIEWS,
     dump_document,
     features_of,
     missing_features,
@@ -60,6 +61,8 @@ from braid.schemas import (
     TableDocument,
     TableSpec,
     Unordered,
+    ViewColumn,
+    ViewSpec,
 )
 
 STREAM = StreamSpec(name="s", topic="t", columns=(StreamColumn(column="k"),), dead_letter_topic="d")
@@ -320,6 +323,19 @@ def test_columns_that_may_be_unordered_are_a_feature_of_the_table() -> None:
     ]
 
     assert found == [(), (UNORDERED_COLUMNS,), (UNORDERED_COLUMNS,), ()]
+
+
+def test_feature_views_are_a_feature_of_the_table() -> None:
+    view = ViewSpec(name="all", columns=(ViewColumn(column="k"),))
+    viewed = DOCUMENT.table.model_copy(update={"views": (view,)})
+    pending = PendingSchema(schema_id=1, schema_file="", table=viewed, streams={})
+
+    found = [
+        with_table_features(DOCUMENT.model_copy(update=update)).features
+        for update in ({}, {"table": viewed}, {"pending": pending}, {"features": (VIEWS,)})
+    ]
+
+    assert found == [(), (VIEWS,), (VIEWS,), ()]
 
 
 def test_kept_columns_are_a_feature_of_the_table_and_missing_fields_of_the_stream() -> None:
