@@ -34,7 +34,7 @@ from braid.lake import (
     backfill_name,
     split_backfill_name,
 )
-from braid.pipelines.sink.trial_writes import is_refusal
+from braid.records.trial_writes import is_refusal
 from braid.registry.declared_table import read_declared_table
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore

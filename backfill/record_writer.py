@@ -18,8 +18,8 @@ from braid.backfill.rejects import RejectFile
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault
 from braid.lake import LimitExceeded, RowKind, Table
-from braid.pipelines.sink.table_columns import table_columns
-from braid.pipelines.sink.trial_writes import find_refused_rows
+from braid.records.table_columns import table_columns
+from braid.records.trial_writes import find_refused_rows
 
 RowWrite: TypeAlias = Callable[[pa.RecordBatch, pa.Array | None], None]
 _ROW: Final = "_ROW"  # tables can have no column of this name

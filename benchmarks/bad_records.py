@@ -37,9 +37,9 @@ from benchmarks.order_messages import (
     protobuf_messages,
 )
 from braid.lake import Catalog, LetterAttempt, MemoryFileIO, Table
-from braid.pipelines.sink.accepted_rows import accepted_rows
 from braid.pipelines.sink.dead_letters import LetterOrigin, dead_letters
-from braid.pipelines.sink.poison_records import read_sifted
+from braid.records.accepted_rows import accepted_rows
+from braid.records.poison_records import read_sifted
 from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.records.record_reader import RecordReader
 from braid.records.stream_plan import StreamPlan, plan_stream

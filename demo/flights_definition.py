@@ -1,4 +1,4 @@
-"""Definitions of the demo's table and its three streams, as request bodies of the HTTP API."""
+"""Definitions of the demo's table, with a test, and of its three streams, as request bodies of the HTTP API."""
 
 from typing import Any
 
@@ -36,6 +36,34 @@ def table_request() -> dict[str, Any]:
             for stream in STREAMS
         ],
         "completeness": {"groups": "all"},
+        "tests": {"required": True, "cases": [_late_estimate()]},
+    }
+
+
+def _late_estimate() -> dict[str, Any]:
+    """Return the test that an estimate which arrives after the actual times does not replace them."""
+    key = {"year": 2013, "month": 1, "day": 1, "carrier": "UA", "flight": 1545, "origin": "EWR"}
+    actual = {**key, "dep_time": 517, "dep_delay": 2, "departures_version": 2}
+    estimate = {**key, "dep_time": 515, "dep_delay": 0, "departures_version": 1}
+    arrival = {**key, "arr_time": 830, "arr_delay": 11, "air_time": 227, "arrivals_version": 2}
+    return {
+        "name": "a late estimate does not replace the actual times",
+        "given": [
+            {"stream": "departures", "value": actual},
+            {"stream": "arrivals", "value": arrival},
+            {"stream": "departures", "value": estimate},
+        ],
+        "expect": {
+            "rows": [
+                {
+                    "key": key,
+                    "row": {"dep_time": 517, "dep_delay": 2, "arr_time": 830},
+                    "groups": {"schedule": "absent", "departures": "present"},
+                    "complete": False,
+                }
+            ],
+            "row_count": 1,
+        },
     }
 
 

@@ -1,4 +1,4 @@
-"""Records of a stream: how they are read by its declaration, before anything is written. No Spark, no service.
+"""Records of a stream: how they are read by its declaration and become rows of its table. No Spark, no service.
 
 | module | what |
 |---|---|
@@ -9,7 +9,10 @@
 | `value_readers`, `rows_of_records` | the readers of values and captured changes; the rows and counts of records that yield several rows |
 | `part_reader` | columns from headers, timestamp, partition, offset and topic, and constant ones |
 | `record_reader`, `column_checks` | the columns of records, and the faults of refused ones; the checks of columns that were read |
-| `trial` | the trial of a stream with sample records |
+| `poison_records` | records whose reading raises an error |
+| `accepted_rows`, `table_columns` | accepted records as rows of the table, with their kinds; their columns, generated ones included |
+| `trial_writes` | rows that the table's writer refuses |
+| `trial`, `sample_batch` | the trial of a stream with sample records; sample records as Kafka records |
 | `new_fields/` | fields of messages that a stream does not declare |
 | `record_columns`, `partition_names` | the columns of Kafka records; the length limit of partition names |
 """

@@ -5,9 +5,6 @@ schema changes that the registry would refuse.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
-
-import pyarrow as pa
 
 from braid.formats.fault import Fault, Faults
 from braid.formats.json_values import json_row
@@ -16,8 +13,8 @@ from braid.formats.unpaired_surrogates import with_escaped_surrogates
 from braid.lake import DataField, TableSchema
 from braid.records.new_fields.schema_delta import SchemaDelta
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
-from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.sample_batch import PLACE, sample_batch
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import (
     SAMPLE_ROWS_MAX,
@@ -27,9 +24,6 @@ from braid.schemas import (
     SampleResult,
     SampleRow,
 )
-
-_PLACE: Final = "place among the samples"
-_HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 def try_records(
@@ -51,10 +45,10 @@ def try_records(
         StorageUnavailable: The schema registry of the stream does not answer.
     """
     reader = RecordReader(plan, schema, schemas=schemas)
-    found = reader.read(_records(samples))
+    found = reader.read(sample_batch(samples))
     changing = _changes(plan, schema, reader, found)
     rows_of: list[list[int]] = [[] for _ in samples]
-    for row, place in enumerate(found.records.column(_PLACE).to_pylist()):
+    for row, place in enumerate(found.records.column(PLACE).to_pylist()):
         rows_of[place].append(row)
     fields = {column.name: schema.field(column.name) for column in plan.columns}
     return [_result(plan, fields, found, rows, changing) for rows in rows_of]
@@ -137,26 +131,4 @@ def _dead_letter(fault: Fault) -> SampleResult:
         outcome=SampleOutcome.DEAD_LETTER,
         reason=fault.reason.value,
         message=with_escaped_surrogates(fault.message),
-    )
-
-
-def _records(samples: Sequence[SampleRecord]) -> pa.RecordBatch:
-    """Return samples as Kafka records, beside their places."""
-    headers = [
-        [{"key": name, "value": text.encode()} for name, text in one.headers.items()] or None
-        for one in samples
-    ]
-    offsets = [place if one.offset is None else one.offset for place, one in enumerate(samples)]
-    timestamps = pa.array([one.timestamp_ms for one in samples], pa.int64())
-    in_utc = timestamps.cast(pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC"))
-    return pa.RecordBatch.from_pydict(
-        {
-            KEY: pa.array([one.key_bytes for one in samples], pa.binary()),
-            VALUE: pa.array([one.value_bytes for one in samples], pa.binary()),
-            HEADERS: pa.array(headers, _HEADERS),
-            PARTITION: pa.array([one.partition for one in samples], pa.int32()),
-            OFFSET: pa.array(offsets, pa.int64()),
-            TIMESTAMP: in_utc,
-            _PLACE: pa.array(range(len(samples)), pa.int32()),
-        }
     )

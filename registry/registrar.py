@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock
 from braid.registry.alteration.redeclaration import declared_differences, with_row_rules
-from braid.registry.alteration.table_alterer import TableAlterer
+from braid.registry.alteration.table_alterer import CheckTests, TableAlterer
 from braid.registry.errors import (
     DefinitionRefused,
     RegistryConflict,
@@ -105,6 +105,7 @@ class Registrar(TableAlterer):
         clock: Clock,
         *,
         clusters: KafkaClusters | None = None,
+        check_tests: CheckTests | None = None,
     ) -> None:
         """Create a registrar.
 
@@ -113,8 +114,9 @@ class Registrar(TableAlterer):
             catalog: The tables.
             clock: Gives the creation times of tables, and the times of requests for replays.
             clusters: The clusters that streams may name; None: only `default`, which the runners know.
+            check_tests: Runs the required tests of a document that is about to be written; None: they are not run.
         """
-        super().__init__(DocumentWriter(store, catalog), catalog)
+        super().__init__(DocumentWriter(store, catalog), catalog, check_tests=check_tests)
         self._store = store
         self._clock = clock
         self._leases = store.leases()
@@ -145,8 +147,11 @@ class Registrar(TableAlterer):
         if problems:
             return problems
         if found is not None:
-            return declared_differences(found.value.table, spec)
-        return self._tables.check(self._first_document(database, name, spec))
+            problems = declared_differences(found.value.table, spec)
+            changed = found.value.model_copy(update={"table": spec})
+            return problems or self._failed_tests(changed)
+        document = self._first_document(database, name, spec)
+        return self._tables.check(document) or self._failed_tests(document)
 
     def put_table(
         self,
@@ -158,11 +163,11 @@ class Registrar(TableAlterer):
     ) -> Registration:
         """Create a table, or find the registered one with the same declaration.
 
-        The rules for stale and complete rows and the feature views may differ, and are replaced: they affect what is
-        answered about rows, and no stored row. Everything else is changed by `alter`.
+        The rules for stale and complete rows, the feature views and the tests may differ, and are replaced: no stored row
+        depends on them. Everything else is changed by `alter`.
 
         Raises:
-            DefinitionRefused: The declaration breaks rules; `problems` has all of them.
+            DefinitionRefused: The declaration breaks rules, or required tests fail; `problems` has all of them.
             DefinitionDiffers: A table of that name exists with another declaration.
             PreconditionFailed: The document is not the one that the caller has read.
             RegistryConflict: Every attempt lost a race against other writers; try again.
@@ -176,11 +181,14 @@ class Registrar(TableAlterer):
             found = self._store.table(identifier)
             precondition.check(None if found is None else revision_of(found.value))
             if found is not None:
-                document = self._writer.change(
-                    identifier, lambda newest: with_row_rules(newest, spec, precondition)
-                )
+
+                def change(newest: TableDocument) -> TableDocument:
+                    changed = with_row_rules(newest, spec, precondition)
+                    return newest if changed == newest else self._tested(changed)
+
+                document = self._writer.change(identifier, change)
                 return Registration(document=document, is_new=False)
-            document = self._first_document(database, name, spec)
+            document = self._tested(self._first_document(database, name, spec))
             check_storable(document)
             try:
                 self._tables.create(document)
@@ -215,7 +223,9 @@ class Registrar(TableAlterer):
         Raises:
             DefinitionRefused, DefinitionDiffers: `put_stream` would refuse the definition.
         """
-        return self._streams.admit(document, name, definition)
+        spec = self._streams.admit(document, name, definition)
+        self._tested(with_entry(document, StreamEntry(spec=spec)), is_of_request=False)
+        return spec
 
     def put_stream(
         self,
@@ -245,6 +255,8 @@ class Registrar(TableAlterer):
             is_new = found is None
             precondition.check(None if found is None else revision_of(found))
             spec = self._streams.admit(document, name, definition)
+            if found is None or found.spec != spec:
+                self._tested(with_entry(document, StreamEntry(spec=spec)), is_of_request=False)
             if found is None:
                 # Fenced before the entry is written: once a runner can start the new stream, no delayed
                 # runner of a former owner may commit any more.

@@ -4,7 +4,9 @@
 |---|---|
 | `contract` | the base class, and bounded types |
 | `table`, `row_rules`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
-| `stream_trial` | the trial of a stream: sample records, and the result of each |
+| `sample_record`, `stream_trial` | a Kafka record as a request gives it; the trial of a stream: sample records, and the result of each |
+| `definition_file` | declarations of a table and its streams in a file |
+| `table_test` | tests of a table: records and expected rows, and the results |
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams, with changes in progress |
 | `progress`, `backfill` | the report of a runner; the report of a backfill |
@@ -17,7 +19,7 @@
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from braid.schemas.backfill import BackfillReport, BackfillState
-from braid.schemas.contract import Contract
+from braid.schemas.contract import Contract, Scalar
 from braid.schemas.dead_letters import (
     DeadLetterCounts,
     DeadLetters,
@@ -29,6 +31,7 @@ from braid.schemas.dead_letters import (
     ReplayResult,
     RequestedReplay,
 )
+from braid.schemas.definition_file import DefinitionFile
 from braid.schemas.document import (
     AppliedChange,
     DesiredState,
@@ -95,6 +98,7 @@ from braid.schemas.row_rules import (
     ViewColumn,
     ViewSpec,
 )
+from braid.schemas.sample_record import SampleRecord
 from braid.schemas.schema_change import (
     AddColumnChange,
     AddSequenceGroupChange,
@@ -136,7 +140,6 @@ from braid.schemas.stream import (
     OnNullOrdering,
     OnOffsetsExpired,
     OnPartitionsAdded,
-    Scalar,
     StartingOffsets,
     StreamColumn,
     StreamDefinition,
@@ -145,7 +148,6 @@ from braid.schemas.stream import (
 from braid.schemas.stream_trial import (
     SAMPLE_ROWS_MAX,
     SampleOutcome,
-    SampleRecord,
     SampleResult,
     SampleRow,
     StreamTrial,
@@ -160,6 +162,19 @@ from braid.schemas.table import (
     SequenceGroupSpec,
     TableSpec,
     Unordered,
+)
+from braid.schemas.table_test import (
+    CaseDifference,
+    CaseOutcome,
+    CaseResult,
+    Expectation,
+    ExpectedDeadLetter,
+    ExpectedRow,
+    GivenRecord,
+    TableTest,
+    TableTestReport,
+    TableTestRequest,
+    TableTests,
 )
 from braid.schemas.trigger import (
     AvailableNowTrigger,
@@ -186,6 +201,9 @@ __all__ = [
     "BackfillState",
     "BackfillStatus",
     "CanalFormat",
+    "CaseDifference",
+    "CaseOutcome",
+    "CaseResult",
     "ChangeFormat",
     "ColumnPlace",
     "ColumnPosition",
@@ -200,12 +218,17 @@ __all__ = [
     "DeadLetters",
     "DebeziumFormat",
     "DecimalForm",
+    "DefinitionFile",
     "DeleteRetentionSpec",
     "Deletes",
     "DesiredState",
     "DropColumnChange",
+    "Expectation",
+    "ExpectedDeadLetter",
+    "ExpectedRow",
     "FailureView",
     "FieldProblem",
+    "GivenRecord",
     "GroupState",
     "GroupStatus",
     "InsteadOfRow",
@@ -277,6 +300,10 @@ __all__ = [
     "TableMaintenanceView",
     "TableProgress",
     "TableSpec",
+    "TableTest",
+    "TableTestReport",
+    "TableTestRequest",
+    "TableTests",
     "TopicOffsets",
     "Trigger",
     "Unordered",

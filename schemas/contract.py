@@ -1,9 +1,10 @@
 """Base class of all contracts, and bounded types that several of them use."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+import orjson
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 TOO_LONG: Final = "too_long"  # pydantic's own error type
@@ -17,6 +18,14 @@ INT_MAX: Final = (
 PositiveInt = Annotated[int, Field(strict=True, gt=0, le=INT_MAX)]
 NonNegativeInt = Annotated[int, Field(strict=True, ge=0, le=INT_MAX)]
 StrictBool = Annotated[bool, Field(strict=True)]
+SCALAR_LENGTH_MAX: Final = 1_000  # characters
+Scalar: TypeAlias = (
+    StrictBool
+    | Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | Annotated[str, Field(strict=True, max_length=SCALAR_LENGTH_MAX)]
+)
+"""A value in a declaration: a boolean, a number or a text."""
 
 
 def at_most(count: int) -> BeforeValidator:
@@ -33,6 +42,24 @@ def at_most(count: int) -> BeforeValidator:
         return value
 
     return BeforeValidator(check)
+
+
+def _storable(value: Any) -> Any:
+    """Return a JSON value as it is, unless a stored document could not hold it."""
+    try:
+        is_same = orjson.loads(orjson.dumps(value)) == value
+    except TypeError:  # an integer of more than 64 bits, or half of a surrogate pair
+        is_same = False
+    if not is_same:
+        message = "expected integers of at most 64 bits, numbers that are finite, and Unicode texts"
+        raise ValueError(message)
+    return value
+
+
+JsonValue: TypeAlias = Annotated[Any, AfterValidator(_storable)]
+"""Any JSON value that a stored document can hold."""
+JsonMessage: TypeAlias = Annotated[dict[str, Any] | list[Any], AfterValidator(_storable)]
+"""An object or a list that a stored document can hold."""
 
 
 class Contract(BaseModel):

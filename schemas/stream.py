@@ -15,6 +15,7 @@ from braid.schemas.contract import (
     Contract,
     NonNegativeInt,
     PositiveInt,
+    Scalar,
     StrictBool,
     at_most,
 )
@@ -31,7 +32,6 @@ from braid.schemas.trigger import AvailableNowTrigger, IntervalTrigger, Trigger
 CONDITION_LENGTH_MAX: Final = 2_000  # characters
 TIME_FORMAT_LENGTH_MAX: Final = 100  # characters
 EXPRESSION_LENGTH_MAX: Final = 2_000  # characters
-SCALAR_LENGTH_MAX: Final = 1_000  # characters
 TRIGGER_MS: Final = 5_000
 
 TypeText: TypeAlias = Annotated[str, Field(min_length=1, max_length=TYPE_LENGTH_MAX)]
@@ -41,15 +41,6 @@ ConditionText: TypeAlias = Annotated[
 ]
 """Comparisons of fields of a message, or of other parts of a record, with values, joined by AND:
 `header(type) = 'order' AND payload.version >= 2`."""
-
-
-Scalar: TypeAlias = (
-    StrictBool
-    | Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
-    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
-    | Annotated[str, Field(strict=True, max_length=SCALAR_LENGTH_MAX)]
-)
-"""A value in a declaration: a boolean, a number or a text."""
 
 
 class StartingOffsets(StrEnum):

@@ -1,76 +1,16 @@
 """Contracts for the trial of a stream: a definition with sample records, and the rows or the fault of each record."""
 
-import base64
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, Field, model_validator
-
-from braid.schemas.contract import INT_MAX, Contract, at_most
+from braid.schemas.contract import Contract, at_most
+from braid.schemas.sample_record import SampleRecord
 from braid.schemas.stream import StreamDefinition
 
 SAMPLES_MAX: Final = 100
 SAMPLE_ROWS_MAX: Final = 20
 """Most rows of one sample record that are shown."""
-_HEADERS_MAX: Final = 100
-_TIMESTAMP_MS_MAX: Final = 253_402_300_799_999  # the last one of the year 9999
-
-
-def _base64(text: str) -> str:
-    base64.b64decode(text, validate=True)
-    return text
-
-
-_Base64 = Annotated[str, AfterValidator(_base64)]
-
-
-class SampleRecord(Contract):
-    """A Kafka record; key and value are given as texts, or in base64.
-
-    Attributes:
-        key: The Kafka key as a text; None, without `key_base64`: the record has none.
-        key_base64: The Kafka key in base64.
-        value: The value as a text; None, without `value_base64`: the record has none.
-        value_base64: The value in base64.
-        headers: Headers by name, with their texts.
-        timestamp_ms: The record's timestamp, milliseconds since the epoch, UTC.
-        partition: The Kafka partition.
-        offset: The offset in it; None: the place of the record among the samples.
-    """
-
-    key: str | None = None
-    key_base64: _Base64 | None = None
-    value: str | None = Field(default=None, examples=['{"id": 7}'])
-    value_base64: _Base64 | None = None
-    headers: Annotated[Mapping[str, str], at_most(_HEADERS_MAX)] = Field(default_factory=dict)
-    timestamp_ms: int = Field(default=0, strict=True, ge=0, le=_TIMESTAMP_MS_MAX)
-    partition: int = Field(default=0, strict=True, ge=0, le=INT_MAX)
-    offset: int | None = Field(default=None, strict=True, ge=0, lt=2**63)
-
-    @model_validator(mode="after")
-    def _is_given_once(self) -> "SampleRecord":
-        for text, coded in ((self.key, self.key_base64), (self.value, self.value_base64)):
-            if text is not None and coded is not None:
-                message = "give a key or value as a text or in base64, and not both"
-                raise ValueError(message)
-        return self
-
-    @property
-    def key_bytes(self) -> bytes | None:
-        """The bytes of the Kafka key; None: the record has none."""
-        return _bytes(self.key, self.key_base64)
-
-    @property
-    def value_bytes(self) -> bytes | None:
-        """The bytes of the value; None: the record has none."""
-        return _bytes(self.value, self.value_base64)
-
-
-def _bytes(text: str | None, coded: str | None) -> bytes | None:
-    if text is not None:
-        return text.encode()
-    return None if coded is None else base64.b64decode(coded)
 
 
 class StreamTrial(StreamDefinition):

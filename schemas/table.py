@@ -1,4 +1,4 @@
-"""Declaration of a table: columns, keys, sequence groups, deletes, expiry, rules about single rows, feature views.
+"""Declaration of a table: columns, keys, sequence groups, deletes, expiry, rules about single rows, feature views, tests.
 
 Its rules are in `registry/rules/tables`.
 """
@@ -19,6 +19,7 @@ from braid.schemas.contract import (
     at_most,
 )
 from braid.schemas.row_rules import VIEWS_MAX, CompletenessSpec, StalenessSpec, ViewSpec
+from braid.schemas.table_test import TableTests
 
 TYPE_LENGTH_MAX: Final = 1_000  # characters
 BUCKETS_MAX: Final = 100_000  # each bucket is a directory in every partition
@@ -149,6 +150,7 @@ class TableSpec(Contract):
         staleness: The age at which a group's part of a row is stale; needs tracking.
         completeness: The groups that make a row complete.
         views: The feature views, at most 100.
+        tests: Tests of the table with its streams.
         unordered: `allowed` admits declarations that depend on the order in which records arrive:
             columns without a sequence group (if different jobs write two versions at once, the
             older one may win for good), and functions and deletes that are refused otherwise. A column
@@ -171,6 +173,7 @@ class TableSpec(Contract):
     staleness: StalenessSpec = Field(default_factory=StalenessSpec)
     completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)
     views: Annotated[tuple[ViewSpec, ...], at_most(VIEWS_MAX)] = ()
+    tests: TableTests = Field(default_factory=TableTests)
     unordered: Unordered = Unordered.REFUSED
     comment: str | None = None
     options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)

@@ -6,6 +6,7 @@ The module has no state: each app has its own components.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -21,6 +22,7 @@ from braid.schemas import ProblemDocument
 from braid.service.body_thread import BodyThread
 from braid.service.braid_app import BraidApp
 from braid.service.components import Components
+from braid.service.control.table_tests.required_tests import failed_tests
 from braid.service.guard.admission import Admission
 from braid.service.guard.body_bounds import BodyBounds
 from braid.service.guard.same_site import SameSite
@@ -40,6 +42,7 @@ from braid.service.routes import (
     rows as row_routes,
     schema_changes,
     streams,
+    table_tests,
     tables as table_routes,
 )
 from braid.service.serving.followers import Followers
@@ -75,7 +78,13 @@ def create_app(
     store = RegistryStore(file_io, warehouse, clock)
     bodies = BodyThread()
     tables = OpenTables(catalog, clock=clock)
-    registrar = Registrar(store, catalog, clock, clusters=settings.clusters)
+    registrar = Registrar(
+        store,
+        catalog,
+        clock,
+        clusters=settings.clusters,
+        check_tests=partial(failed_tests, clock=clock),
+    )
     followers = Followers(
         tables=tables, registrar=registrar, clock=clock, follow_ms=settings.follow_ms
     )
@@ -115,6 +124,7 @@ def create_app(
     modules = (
         health,
         table_routes,
+        table_tests,
         schema_changes,
         streams,
         offsets,

@@ -14,7 +14,7 @@ class RequestClass(StrEnum):
 
     READ = "read"
     WRITE = "write"
-    BULK = "bulk"  # many rows at once, metadata of every file, or letters that a runner reads meanwhile
+    BULK = "bulk"  # many rows at once, metadata of every file, tests, or letters that a runner reads meanwhile
     PROBE = "probe"
 
 

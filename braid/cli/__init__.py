@@ -5,11 +5,12 @@ table below, or the service, the runner and the demo.
 
 | module | what |
 |---|---|
-| `main` | the program, and the commands `service`, `runner`, `prepare`, `demo`, `compact` and `maintain` |
+| `main` | the program, and the commands `service`, `runner`, `prepare`, `demo`, `test`, `compact` and `maintain` |
 | `table_cli` | the commands `braid table …` |
 | `stream_cli` | the commands `braid stream …` |
 | `options`, `arguments`, `extras` | options of several commands; checks before a command starts, and the exit of a command that fails; the check of installed packages |
 | `backfill`, `letters` | `stream backfill`; `stream dead-letters` and `replay` |
+| `table_tests`, `definition_files` | `test`; the reader of its files |
 | `compaction`, `maintenance` | `compact`, `maintain` |
 | `alter`, `alter_clauses` | `table alter`; the parser of its clauses |
 | `changes`, `inspection`, `export/` | `table changes`, `table inspect`, `table export` |

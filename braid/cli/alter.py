@@ -6,6 +6,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from braid.registry.errors import DefinitionRefused
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import FieldProblem, SchemaChanges, TableChange
+from braid.service.control.table_tests.required_tests import failed_tests
 
 STANDARD_INPUT = "-"
 _SHOWN_MAX = 200
@@ -74,7 +76,8 @@ def alter(
     table = catalog.table(identifier)
     before = table.schema.id
     if store.table(identifier) is not None:
-        _alter_registered(Registrar(store, catalog, clock), identifier, changes, is_dry_run)
+        registrar = Registrar(store, catalog, clock, check_tests=partial(failed_tests, clock=clock))
+        _alter_registered(registrar, identifier, changes, is_dry_run)
     elif is_dry_run:
         table.plan_alter(*engine_changes(changes))
     else:

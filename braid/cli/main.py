@@ -1,4 +1,4 @@
-"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `compact`, `maintain`, and adds `table` and `stream`.
+"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain`, and adds `table` and `stream`.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
 and a runner must not load the web framework. The demo parses its arguments itself.
@@ -220,6 +220,24 @@ def demo(context: typer.Context) -> None:
     from braid.demo.flights import main as run
 
     sys.exit(run(context.args, prog=context.command_path))
+
+
+@app.command("test")
+def run_tests(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="JSON files with the declarations of tables and their streams.", metavar="FILE..."
+        ),
+    ],
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Run the tests of declared tables, without a service, Kafka or Spark."""
+    # Here, not above, as for the other commands.
+    from braid.cli.table_tests import run
+
+    sys.exit(run(files, as_json=json))
 
 
 @app.command()

@@ -16,15 +16,15 @@ from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.fault import Fault
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import CommitMessage, Table
-from braid.pipelines.sink.accepted_rows import (
+from braid.records.accepted_rows import (
     accepted_records,
     accepted_rows,
+    faults_of_refused_rows,
     one_batch,
-    refused_rows,
     write_rows,
 )
-from braid.pipelines.sink.poison_records import read_sifted
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.records.poison_records import read_sifted
 from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.records.record_reader import ReadRecords, RecordReader
 from braid.records.rows_of_records import counted_once, rows_per_record, spread_faults
@@ -180,10 +180,8 @@ class _Reading:
         if not self._rows:
             return None
         rows = pa.Table.from_batches(self._rows)
-        failed = {}
-        for row, why in refused_rows(table, rows).items():
-            message = f"the table refuses the row: {why}"
-            failed[self._places[row]] = Fault(DeadLetterReason.REFUSED_ROW, message)
+        faults = faults_of_refused_rows(table, rows, None)
+        failed = {self._places[row]: faults[row] for row in faults.rows}
         self.failed |= failed
         # A record is written as a whole or not at all.
         is_kept = [place not in failed for place in self._places]

@@ -7,18 +7,15 @@
 | `batch_writer`, `task_plan`, `bucket_routing` | the Spark job of one attempt, its number of tasks, and the task of each bucket |
 | `record_chunks`, `gathered_batches` | many records as one row of a shuffle; the batches that a task reads at once |
 | `write_task`, `task_report` | the work of one task in an executor, and its report to the driver |
-| `table_columns`, `accepted_rows` | accepted records as rows of the table, with their kinds |
 | `batch_committer`, `sink_progress` | the checks and the commit of an attempt; what was committed so far |
 | `letter_budget` | how many dead letters a micro-batch may have |
 | `field_evolution` | changes of the table for new fields, between two attempts |
 | `overflowing_timestamps` | batches that Spark's source cannot read because of a record's timestamp |
-| `poison_records` | records whose reading raises an error |
-| `trial_writes` | rows that the table's writer refuses |
 | `dead_letters`, `dead_letter_sender` | the letters of refused records; the sender to the dead-letter topic |
 
 `records.record_kinds` and then `records.record_reader` refuse records, in the order of the lists in their docstrings.
-Three reasons come later: `poison_records` finds the records with the reason `poison`, `write_task` refuses a record
-with `new_field` if no column can hold the field, and `trial_writes` finds the rows with `refused_row`.
+Three reasons come later: `records.poison_records` finds the records with the reason `poison`, `write_task` refuses a record
+with `new_field` if no column can hold the field, and `records.trial_writes` finds the rows with `refused_row`.
 
 If the stream lets its table evolve (`on_new_field: evolve`), `write_task` cancels some refusals: a record that was
 refused with `wrong_type` or `out_of_range` does not become a dead letter if a changed table could hold it. This attempt

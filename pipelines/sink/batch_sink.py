@@ -14,7 +14,7 @@ and another attempt is made with the newest declaration and schema (`CurrentPlan
 | cause | before the next attempt |
 |---|---|
 | records have fields that the table has no column for, or values that only a wider type holds, and the stream lets its table evolve | the table is changed (`FieldEvolution`) |
-| the table refuses rows in which parsing has found no fault | a trial write finds the refused rows, which become dead letters (`trial_writes`) |
+| the table refuses rows in which parsing has found no fault | a trial write finds the refused rows, which become dead letters (`records.trial_writes`) |
 | a record has a timestamp that Spark's source cannot read | the batch is read without such timestamps (`overflowing_timestamps`) |
 | the commit meets a conflict: the schema has changed, the table is rescaled, or other commits were always faster | the newest schema is read, and the end of a rescale is awaited |
 
@@ -57,8 +57,8 @@ from braid.pipelines.sink.overflowing_timestamps import (
 )
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.sink.task_report import TaskReport
-from braid.pipelines.sink.trial_writes import TrialSchedule
 from braid.records.stream_plan import StreamPlan
+from braid.records.trial_writes import TrialSchedule
 
 _LOG = logging.getLogger(__name__)
 

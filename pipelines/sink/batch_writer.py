@@ -78,7 +78,7 @@ class BatchWriter:
             dead_letters_max: With more dead letters than this the micro-batch is not committed.
             is_in_kafka_order: Whether the records of a partition come in the order of their offsets.
             tries_rows: Whether rows go through a trial write, which finds refused ones, before they
-                are written (`trial_writes`).
+                are written (`records.trial_writes`).
             field_reader: Finds undeclared fields; None where Python does not search for them.
 
         Raises:

@@ -27,7 +27,6 @@ from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
 from braid.pipelines.sink.gathered_batches import gather_batches
-from braid.pipelines.sink.poison_records import poison_rows
 from braid.pipelines.sink.record_chunks import (
     CHUNK_COLUMNS,
     FIRST_OFFSET,
@@ -35,10 +34,11 @@ from braid.pipelines.sink.record_chunks import (
     TASK,
     pack_chunks,
 )
-from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
 from braid.records.part_reader import PART_COLUMNS, PartReader
+from braid.records.poison_records import poison_rows
 from braid.records.record_columns import KEY, VALUE
 from braid.records.stream_plan import StreamPlan
+from braid.records.trial_writes import find_refused_rows, is_refusal
 from braid.records.value_readers import reader_of_changes
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from braid.pipelines.sink.accepted_rows import one_batch
+from braid.records.accepted_rows import one_batch
 
 # Reading has costs for each batch and column, which 16,384 messages make small; more of them leave the caches.
 GATHERED_ROWS: Final = 16_384

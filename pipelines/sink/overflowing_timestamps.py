@@ -12,7 +12,7 @@ So after that error the micro-batch is read once more, in three steps:
 3. The records of step 1 are added with a clamped timestamp: one that Spark can hold and no table can.
 
 If a column is read from the timestamp, these records become dead letters (`part_reader`). If the table has tracking
-columns, it refuses such a time, so the records become dead letters, too (`trial_writes`). The same happens to records
+columns, it refuses such a time, so the records become dead letters, too (`records.trial_writes`). The same happens to records
 with timestamps in microseconds, which Spark can read. If no column holds the timestamp, both kinds of records are
 accepted.
 """

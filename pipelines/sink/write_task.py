@@ -24,28 +24,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from braid.formats.dead_letter import DeadLetter, DeadLetterReason
-from braid.formats.fault import Fault, Faults
+from braid.formats.dead_letter import DeadLetter
+from braid.formats.fault import Fault
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.sink.accepted_rows import (
-    accepted_records,
-    accepted_rows,
-    one_batch,
-    refused_rows,
-    write_rows,
-)
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
 from braid.pipelines.sink.dead_letters import LetterOrigin, dead_letters
 from braid.pipelines.sink.gathered_batches import gather_batches
-from braid.pipelines.sink.poison_records import read_sifted
 from braid.pipelines.sink.task_report import TaskReport
-from braid.pipelines.sink.trial_writes import is_refusal
+from braid.records.accepted_rows import (
+    accepted_records,
+    accepted_rows,
+    faults_of_refused_rows,
+    one_batch,
+    write_rows,
+)
 from braid.records.new_fields.schema_delta import SchemaDeltaCollector
 from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
 )
+from braid.records.poison_records import read_sifted
 from braid.records.record_columns import TIMESTAMP
 from braid.records.record_reader import ReadRecords, RecordReader
 from braid.records.rows_of_records import (
@@ -53,9 +52,9 @@ from braid.records.rows_of_records import (
     first_rows,
     numbers_of_records,
     rows_per_record,
-    spread_faults,
 )
 from braid.records.stream_plan import StreamPlan
+from braid.records.trial_writes import is_refusal
 
 _EXAMPLES_MAX = 3
 # Bound of the dead letters held until the rows are written; beyond it, they are sent at once.
@@ -247,17 +246,10 @@ class _TaskRun:
         records = pa.Table.from_batches([held for _, held in self._untried])
         self._untried = []
 
-        found = refused_rows(self._task.table, rows)
-        assert all(0 <= row < rows.num_rows for row in found), "refused rows are positions"
-        if found:
-            faults = Faults(rows.num_rows)
-            for row, reason in found.items():
-                message = f"the table refuses the row: {reason}"
-                faults.add(row, Fault(DeadLetterReason.REFUSED_ROW, message))
-            record_of = numbers_of_records(records) if self._further_rows else None
-            if record_of is not None:
-                spread_faults(faults, record_of)
-                self._further_rows -= rows_per_record(record_of, faults.is_faulty)
+        record_of = numbers_of_records(records) if self._further_rows else None
+        faults = faults_of_refused_rows(self._task.table, rows, record_of)
+        if faults:
+            self._further_rows -= rows_per_record(record_of, faults.is_faulty)
             positions = first_rows(faults.rows, record_of)
             letters = one_batch(records.take(pa.array(positions)))
             self._refuse(letters, [faults[row] for row in positions])

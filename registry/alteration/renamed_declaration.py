@@ -1,10 +1,10 @@
-"""Renaming of a column in a declaration: in its columns, keys, groups, retention, feature views and options.
+"""Renaming of a column in a declaration: in its columns, keys, groups, retention, feature views, tests and options.
 
 Pure. `table_changes` has already refused to rename a column that `row_ttl` names, or an option that is not renamed with it.
 """
 
 from braid.lake import rename_in_options
-from braid.schemas import TableSpec, ViewSpec
+from braid.schemas import ExpectedRow, TableSpec, TableTest, TableTests, ViewSpec
 
 
 def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
@@ -44,6 +44,7 @@ def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
             "sequence_groups": groups,
             "delete_retention": retention,
             "views": tuple(_renamed_view(view, old, new) for view in spec.views),
+            "tests": _renamed_tests(spec.tests, old, new),
             "options": rename_in_options(spec.options, old, new),
         }
     )
@@ -55,3 +56,20 @@ def _renamed_view(view: ViewSpec, old: str, new: str) -> ViewSpec:
         for one in view.columns
     )
     return view.model_copy(update={"columns": columns})
+
+
+def _renamed_tests(tests: TableTests, old: str, new: str) -> TableTests:
+    """Return the tests with a column renamed in what they expect; given records name fields of messages."""
+
+    def renamed(row: ExpectedRow) -> ExpectedRow:
+        update = {
+            field: {new if name == old else name: value for name, value in values.items()}
+            for field, values in (("key", row.key), ("row", row.row))
+        }
+        return row.model_copy(update=update)
+
+    def of_case(case: TableTest) -> TableTest:
+        rows = tuple(map(renamed, case.expect.rows))
+        return case.model_copy(update={"expect": case.expect.model_copy(update={"rows": rows})})
+
+    return tests.model_copy(update={"cases": tuple(map(of_case, tests.cases))})

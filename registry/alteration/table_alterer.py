@@ -11,6 +11,7 @@ For readers the change is in effect once the schema exists, with or without step
 the next writer of the document completes steps 2 and 3 first (`DocumentWriter.settled`).
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from braid.lake import Catalog, InvalidRequest, LakeError
@@ -35,13 +36,19 @@ from braid.registry.store.revision import NO_PRECONDITION, Precondition, revisio
 from braid.registry.store.versions import Versioned
 from braid.schemas import FieldProblem, TableDocument
 
+CheckTests = Callable[[TableDocument], list[FieldProblem]]
+"""Returns the problems of a document whose required tests fail, located in the table's declaration."""
+
 
 class TableAlterer:
     """Changes the schemas of one warehouse, and the documents with them."""
 
-    def __init__(self, writer: DocumentWriter, catalog: Catalog) -> None:
+    def __init__(
+        self, writer: DocumentWriter, catalog: Catalog, *, check_tests: CheckTests | None = None
+    ) -> None:
         self._writer = writer
         self._catalog = catalog
+        self._check_tests = check_tests
 
     def alter(
         self,
@@ -67,7 +74,8 @@ class TableAlterer:
 
         Raises:
             TableNotFound: No table of that name is registered.
-            DefinitionRefused: The change breaks rules (`check_alteration`), or another request has used the name.
+            DefinitionRefused: The change breaks rules (`check_alteration`) or makes a required test fail, or another request
+                has used the name.
             InvalidRequest: The plan refuses the newest state of the table.
             PreconditionFailed: The document is not the one that the caller has read.
             RegistryConflict: Every attempt lost a race against other writers; try again.
@@ -136,6 +144,7 @@ class TableAlterer:
                 raise
             return None
         check_storable(checked.document)
+        self._tested(checked.document, is_of_request=False)
         # `check_alteration` refreshes the table: another id means another schema was published.
         return checked if table.schema.id == schema.id else None
 
@@ -169,3 +178,27 @@ class TableAlterer:
         with suppress(LakeError):
             self._writer.try_write(done, newest.version + 1)
         return done
+
+    def _tested(self, document: TableDocument, *, is_of_request: bool = True) -> TableDocument:
+        """Return a document that is about to be written, whose required tests do not fail.
+
+        Args:
+            document: The document.
+            is_of_request: Whether the request has the table's declaration, so that problems point into it.
+
+        Raises:
+            DefinitionRefused: A required test fails.
+        """
+        problems = self._failed_tests(document)
+        if problems:
+            if not is_of_request:
+                problems = [
+                    one.model_copy(update={"pointer": None, "field": f"table.{one.field}"})
+                    for one in problems
+                ]
+            message = f"the tests of {document.identifier} do not pass"
+            raise DefinitionRefused(message, problems=problems)
+        return document
+
+    def _failed_tests(self, document: TableDocument) -> list[FieldProblem]:
+        return [] if self._check_tests is None else self._check_tests(document)

@@ -8,7 +8,8 @@ Pure. Each change is applied to the result of those before it:
 * A renamed column is renamed wherever the declaration and the streams name it. A column that `row_ttl`
   or `rowkind.field` names cannot be renamed. Streams still read the column from the same field, because
   producers do not know the table.
-* A column of a feature view cannot be dropped. If it is renamed, the view still answers it under the same name.
+* A column that a feature view has or a test expects cannot be dropped. If it is renamed, the view still answers it
+  under the same name.
 * A nested field cannot be dropped or renamed while a stream reads its column, because the stream reads
   an object by the names of its fields.
 * Only options that no field of the declaration sets can be set or removed.
@@ -55,6 +56,7 @@ from braid.registry.layout.physical_table import (
     physical_table,
 )
 from braid.registry.rules.tables.engine_check import FIELD_OF_OPTION
+from braid.registry.rules.tables.table_test_rules import tests_with_column
 from braid.schemas import (
     AddColumnChange,
     AddSequenceGroupChange,
@@ -254,7 +256,7 @@ def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) ->
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is dropped")
         return altered
-    _check_unviewed(altered.spec, name)
+    _check_unused(altered.spec, name)
     if any(name in group.keep for group in altered.spec.sequence_groups):
         altered = altered.with_change(DropColumn(path=(order_column(name),)), index)
     groups = tuple(_without(group, name) for group in altered.spec.sequence_groups)
@@ -263,17 +265,15 @@ def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) ->
     return altered.with_spec(altered.spec.model_copy(update=update))
 
 
-def _check_unviewed(spec: TableSpec, name: str) -> None:
-    """Refuse to drop a column that a feature view answers."""
+def _check_unused(spec: TableSpec, name: str) -> None:
+    """Refuse to drop a column that a feature view has, or that a test expects."""
+    hint = "take it out there first: `PUT` the table with other `views` or `tests`"
     views = [view.name for view in spec.views if name in (one.column for one in view.columns)]
     if views:
-        message = f"feature views have the column: {quoted_list(views)}"
-        refuse(
-            "column",
-            name,
-            message,
-            "take it out of `views` first: `PUT` the table with other views",
-        )
+        refuse("column", name, f"feature views have the column: {quoted_list(views)}", hint)
+    cases = tests_with_column(spec, name)
+    if cases:
+        refuse("column", name, f"tests expect values of the column: {quoted_list(cases)}", hint)
 
 
 def _without(group: SequenceGroupSpec, name: str) -> SequenceGroupSpec:

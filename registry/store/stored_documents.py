@@ -88,6 +88,9 @@ UNORDERED_COLUMNS: Final = "unordered_columns"
 of the table, and then refuses the table's streams."""
 VIEWS: Final = "views"
 """A table has feature views: a version that ignores them does not rename their columns with those of the table."""
+TABLE_TESTS: Final = "table_tests"
+"""A table has tests: a version that ignores them does not rename their columns with those of the table, and accepts
+changes that make required tests fail."""
 KEY_FORMATS: Final = "key_formats"
 """Kafka keys of a stream begin with the id of a schema: a version that ignores it refuses each of them."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
@@ -118,6 +121,7 @@ FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {
     DEAD_LETTER_REPLAYS,
     UNORDERED_COLUMNS,
     VIEWS,
+    TABLE_TESTS,
 }
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
@@ -222,7 +226,7 @@ def with_table_features(document: TableDocument) -> TableDocument:
     """Return the document with the features that its declaration needs, or the one that is pending."""
     pending = document.pending
     tables = [document.table] if pending is None else [document.table, pending.table]
-    features = set(document.features) - {ROW_TTL, ON_MISSING, UNORDERED_COLUMNS, VIEWS}
+    features = set(document.features) - {ROW_TTL, ON_MISSING, UNORDERED_COLUMNS, VIEWS, TABLE_TESTS}
     if any(table.row_ttl is not None for table in tables):
         features.add(ROW_TTL)
     if any(group.keep for table in tables for group in table.sequence_groups):
@@ -231,6 +235,8 @@ def with_table_features(document: TableDocument) -> TableDocument:
         features.add(UNORDERED_COLUMNS)
     if any(table.views for table in tables):
         features.add(VIEWS)
+    if any(table.tests.cases or table.tests.required for table in tables):
+        features.add(TABLE_TESTS)
     return document.model_copy(update={"features": tuple(sorted(features))})
 
 

@@ -3,6 +3,7 @@
 | module | what |
 |---|---|
 | `row_request`, `row_lookup`, `row_status` | what a request for a row asks; rows by their keys; the status of a row by sequence group |
+| `table_tests/` | runs of the tests of a table |
 | `view_lookup` | rows of feature views by their keys |
 | `read_at_parameters` | the query parameters that name a state of the table, or a bound of changes |
 | `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; consumers of a table |

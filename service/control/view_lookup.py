@@ -25,7 +25,7 @@ from braid.schemas import (
     TableDocument,
     ViewSpec,
 )
-from braid.schemas.field_problems import quoted_list
+from braid.schemas.field_problems import display_text, quoted_list
 from braid.service.control.row_lookup import LookedUp, RowNotFound, WriteRow, row_not_found
 from braid.service.control.row_status import row_status, status_columns
 
@@ -71,7 +71,7 @@ def view_plan(document: TableDocument, schema: TableSchema, name: str) -> ViewPl
     view = next((one for one in spec.views if one.name == name), None)
     if view is None:
         known = quoted_list(one.name for one in spec.views)
-        message = f"the table {document.identifier} has no feature view {name}; views: {known}"
+        message = f"{document.identifier} has no feature view {display_text(name)}; views: {known}"
         raise ViewNotFound(message)
     columns = tuple(dict.fromkeys(one.column for one in view.columns))
     gone = [column for column in columns if column not in schema.fields_by_name]

@@ -11,7 +11,8 @@ from braid.service.limits import RequestClass
 STATE_CHANGING = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
 _BULK = re.compile(
-    r"/v1/tables/[^/]+/[^/]+/(rows/lookup|views/[^/]+/lookup|changes|inspect/[^/]+|streams/[^/]+/dead-letters)"
+    r"/v1/tables/[^/]+/[^/]+"
+    r"(:test|/(rows/lookup|views/[^/]+/lookup|changes|inspect/[^/]+|streams/[^/]+/dead-letters))"
 )
 
 

@@ -4,6 +4,7 @@
 |---|---|
 | `health` | `/health`, `/ready` |
 | `tables`, `schema_changes` | declaration, list, dropping, maintenance status; schema changes and their history |
+| `table_tests` | runs of table tests |
 | `table_response` | the answer of `tables` and `schema_changes`: the table with its revision |
 | `streams` | registration, deletion, dry run, lifecycle verbs, status |
 | `offsets` | the position of a stream, shown and set |

@@ -26,9 +26,9 @@ from braid.lake import (
     StreamBatch,
     Table,
 )
-from braid.pipelines.sink.table_columns import table_columns
 from braid.records.record_columns import OFFSET, PARTITION, TIMESTAMP
 from braid.records.stream_plan import StreamPlan, plan_stream
+from braid.records.table_columns import table_columns
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import OnNullOrdering, StreamDefinition, TableSpec

@@ -19,8 +19,8 @@ from braid.lake import (
 )
 from braid.pipelines.replay.letter_topic import TopicLetter
 from braid.pipelines.replay.replay_run import ReplayRun, ReplayTarget
-from braid.pipelines.sink.accepted_rows import accepted_rows, write_rows
 from braid.pipelines.sink.dead_letters import LetterOrigin, dead_letters
+from braid.records.accepted_rows import accepted_rows, write_rows
 from braid.records.record_columns import OFFSET
 from braid.records.record_reader import RecordReader
 from braid.records.stream_plan import StreamPlan

@@ -8,6 +8,6 @@
 | `aggregate_function_rules` | aggregate functions |
 | `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
 | `row_ttl` | the time to live of rows |
-| `row_rules`, `view_rules` | stale and complete rows; feature views |
+| `row_rules`, `view_rules`, `table_test_rules` | stale and complete rows; feature views; tests |
 | `engine_check` | the engine's own checks |
 """

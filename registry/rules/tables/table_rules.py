@@ -11,7 +11,7 @@ Pure functions from a declaration to the list of its problems, each with locatio
    streams are null.
 4. Generated columns of a group do not collide with declared ones.
 5. Staleness and completeness, of the table and of its feature views, name groups that exist, and staleness needs
-   tracking columns: `row_rules`, `view_rules`.
+   tracking columns: `row_rules`, `view_rules`. Tests expect columns and groups that exist: `table_test_rules`.
 6. Aggregate functions, deletes and default values give the same row in any order of arrival:
    `aggregate_function_rules`, `delete_rules`, `default_rules`. Kept columns have an order of their own:
    `keep_rules`. The time of a delete and of a row's expiry is in a column of the table: `delete_retention`,
@@ -42,6 +42,7 @@ from braid.registry.rules.tables.keep_rules import check_keep
 from braid.registry.rules.tables.row_rules import check_row_rules
 from braid.registry.rules.tables.row_ttl import check_row_ttl
 from braid.registry.rules.tables.settable_options import check_option, orders_whole_rows
+from braid.registry.rules.tables.table_test_rules import check_table_tests
 from braid.registry.rules.tables.view_rules import check_views
 from braid.schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec
 from braid.schemas.field_problems import problem_at, quoted_list
@@ -77,6 +78,7 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *_check_unordered(spec),
         *check_row_rules(spec),
         *check_views(spec),
+        *check_table_tests(spec),
         *_check_options(spec),
         *check_aggregate_functions(spec),
         *check_deletes(spec),

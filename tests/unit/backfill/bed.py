@@ -27,9 +27,9 @@ from braid.lake import (
     StreamPosition,
     Table,
 )
-from braid.pipelines.sink.table_columns import table_columns
 from braid.records.record_reader import RecordReader
 from braid.records.stream_plan import StreamPlan, plan_stream
+from braid.records.table_columns import table_columns
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.stream_entries import Verb

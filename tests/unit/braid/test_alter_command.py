@@ -13,6 +13,7 @@ from braid.registry.store.documents import RegistryStore
 from tests.support.program import run_braid
 from tests.unit.braid.cli.test_compaction import given_table, write
 from tests.unit.registry.shop import definition, orders
+from tests.unit.service.routes.test_table_tests import RIGHT
 
 TABLE = "shop.orders"
 
@@ -65,6 +66,22 @@ def test_a_registered_table_is_altered_with_its_streams(tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "changes[0].column: the stream `payments` writes this column" in refused.stderr
     assert tried.stderr == refused.stderr
+
+
+def test_a_change_that_makes_a_required_test_fail_is_refused(tmp_path: Path) -> None:
+    clock = SystemClock()
+    store = RegistryStore(file_io_for(str(tmp_path)), str(tmp_path), clock)
+    registrar = Registrar(store, Catalog(str(tmp_path)), clock)
+    tests = {"cases": [RIGHT], "required": True}
+    registrar.put_table("shop", "orders", orders(tests=tests))
+    registrar.put_stream(TABLE, "sales", definition("orders"))
+
+    refused = alter(tmp_path, "ALTER total TYPE DECIMAL(12, 3)")
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "table.tests.cases[0].expect.rows[0].row.total: the test `right` fails" in refused.stderr
+    assert 'expected "1.00", found "1.000"' in refused.stderr
+    assert registrar.document(TABLE).schema_id == 0
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import orjson
 import pyarrow as pa
 
 from braid.formats.json_values import json_row
-from braid.pipelines.sink.table_columns import table_columns
 from braid.records.record_columns import OFFSET
 from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.table_columns import table_columns
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
 from braid.registry.rules.tables.table_rules import check_table

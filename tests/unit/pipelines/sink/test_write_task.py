@@ -13,11 +13,11 @@ from pyroaring import BitMap
 from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.lake import MemoryFileIO, StorageUnavailable, Table, parse_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.sink.poison_records import POISON_MAX
 from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.records.new_fields.value_shape import shape_of
+from braid.records.poison_records import POISON_MAX
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import AggregateSpec, TableSpec
 from tests.support.given_schemas import BROKEN, DOWN, BrokenSchemas, GivenSchemas, framed

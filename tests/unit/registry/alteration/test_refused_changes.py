@@ -32,6 +32,16 @@ def test_a_column_that_a_stream_writes_is_not_dropped(registrar: Registrar) -> N
     assert problems == [("/changes/0/column", "the stream `payments` writes this column")]
 
 
+def test_a_column_that_a_test_expects_is_not_dropped(registrar: Registrar) -> None:
+    row = {"key": {"id": 1, "region": "eu"}, "row": {"shipped": None}}
+    cases = [{"name": "a", "expect": {"rows": [row]}}, {"name": "b", "expect": {}}]
+    registrar.put_table("shop", "orders", orders(tests={"cases": cases}))
+
+    problems = refused(registrar, {"change": "drop_column", "column": "shipped"})
+
+    assert problems == [("/changes/0/column", "tests expect values of the column: `a`")]
+
+
 def test_a_column_of_a_feature_view_is_not_dropped(registrar: Registrar) -> None:
     views = [{"name": name, "columns": [{"column": "shipped"}]} for name in ("a", "b")]
     registrar.put_table("shop", "orders", orders(views=views))

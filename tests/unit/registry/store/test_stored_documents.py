@@ -27,6 +27,7 @@ from braid.registry.store.stored_documents import (
     SCHEMA_FORMATS,
     SCHEMA_REGISTRIES,
     START_ANEW,
+    TABLE_TESTS,
     TIME_FORMATS,
     TRIGGERS,
     UNORDERED_COLUMNS,
@@ -44,6 +45,7 @@ from braid.schemas import (
     ColumnSpec,
     CsvFormat,
     DeadLetterBudgetSpec,
+    Expectation,
     IntervalTrigger,
     JsonFormat,
     KeyFormat,
@@ -60,6 +62,8 @@ from braid.schemas import (
     StreamSpec,
     TableDocument,
     TableSpec,
+    TableTest,
+    TableTests,
     Unordered,
     ViewColumn,
     ViewSpec,
@@ -336,6 +340,28 @@ def test_feature_views_are_a_feature_of_the_table() -> None:
     ]
 
     assert found == [(), (VIEWS,), (VIEWS,), ()]
+
+
+def test_tests_are_a_feature_of_the_table() -> None:
+    case = TableTest(name="a", expect=Expectation())
+    tested = [
+        DOCUMENT.table.model_copy(update={"tests": tests})
+        for tests in (TableTests(cases=(case,)), TableTests(required=True))
+    ]
+    pending = PendingSchema(schema_id=1, schema_file="", table=tested[0], streams={})
+
+    found = [
+        with_table_features(DOCUMENT.model_copy(update=update)).features
+        for update in (
+            {},
+            {"table": tested[0]},
+            {"table": tested[1]},
+            {"pending": pending},
+            {"features": (TABLE_TESTS,)},
+        )
+    ]
+
+    assert found == [(), (TABLE_TESTS,), (TABLE_TESTS,), (TABLE_TESTS,), ()]
 
 
 def test_kept_columns_are_a_feature_of_the_table_and_missing_fields_of_the_stream() -> None:

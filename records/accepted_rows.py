@@ -1,16 +1,17 @@
-"""Rows of accepted records, with their kinds, as they are passed to the table's writer or to a trial write."""
-
-from collections.abc import Mapping
+"""Rows of accepted records, with their kinds, as they are written to a table or tried."""
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
 from braid.lake import RowKind, Table, TableWriter
-from braid.pipelines.sink.table_columns import PLACE_COLUMNS, table_columns
-from braid.pipelines.sink.trial_writes import find_refused_rows
 from braid.records.record_reader import ReadRecords
+from braid.records.rows_of_records import spread_faults
 from braid.records.stream_plan import StreamPlan
+from braid.records.table_columns import PLACE_COLUMNS, table_columns
+from braid.records.trial_writes import find_refused_rows
 
 # The column in which rows carry their kinds to the writer; tables can have no column of this name.
 _KIND = "_VALUE_KIND"
@@ -61,14 +62,37 @@ def write_rows(writer: TableWriter, rows: pa.RecordBatch) -> None:
     writer.write(without_kinds, kinds=kinds)
 
 
-def refused_rows(table: Table, rows: pa.Table) -> Mapping[int, str]:
-    """Return the positions of the rows that a table refuses, and why; nothing is written."""
+def commit_rows(table: Table, rows: pa.RecordBatch) -> None:
+    """Write rows with their kinds to a table, and commit them as one snapshot that is no part of a stream."""
+    without_kinds, kinds = _with_kinds(rows)
+    table.write_and_commit(without_kinds, kinds=kinds)
+
+
+def faults_of_refused_rows(
+    table: Table, rows: pa.Table, record_of: npt.NDArray[np.int64] | None
+) -> Faults:
+    """Return the faults of the rows that a table refuses; nothing is written.
+
+    Args:
+        table: The table.
+        rows: Rows with their kinds.
+        record_of: For each row the number of its record, ascending; all rows of a record share the fault of one of them.
+            None: each record has one row.
+    """
 
     def attempt(some: pa.Table) -> None:
         without_kinds, kinds = _with_kinds(one_batch(some))
         table.try_rows(without_kinds, kinds=kinds)
 
-    return find_refused_rows(rows, attempt)
+    found = find_refused_rows(rows, attempt)
+    assert all(0 <= row < rows.num_rows for row in found), "refused rows are positions"
+    faults = Faults(rows.num_rows)
+    for row, reason in found.items():
+        message = f"the table refuses the row: {reason}"
+        faults.add(row, Fault(DeadLetterReason.REFUSED_ROW, message))
+    if found and record_of is not None:
+        spread_faults(faults, record_of)
+    return faults
 
 
 def one_batch(rows: pa.Table) -> pa.RecordBatch:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from braid.lake import OFFSET_MAX, LimitExceeded, comparable_bytes, stored_offset
-from braid.pipelines.sink.table_columns import table_columns
 from braid.records.record_columns import OFFSET, TIMESTAMP
+from braid.records.table_columns import table_columns
 from braid.schemas import TableSpec
 from tests.unit.records.given_streams import AT, given_plan, given_records, given_spec
 

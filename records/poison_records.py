@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault
-from braid.pipelines.sink.accepted_rows import one_batch
-from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
+from braid.records.accepted_rows import one_batch
 from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.trial_writes import find_refused_rows, is_refusal
 
 POISON_MAX: Final = 100
 """Poison records of one batch of records, beyond which the error is raised."""

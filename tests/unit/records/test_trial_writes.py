@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from braid.lake import InvalidRequest, SchemaMismatch, StorageUnavailable
-from braid.pipelines.sink.trial_writes import TrialSchedule, find_refused_rows, is_refusal
+from braid.records.trial_writes import TrialSchedule, find_refused_rows, is_refusal
 
 
 def rows(values: list[int]) -> pa.Table:
