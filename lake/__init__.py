@@ -168,6 +168,7 @@ from braid.lake.table.maintenance.bucket_work import (
 from braid.lake.table.maintenance.compaction_pool import CompactionPool
 from braid.lake.table.maintenance.maintenance_service import MaintenanceService
 from braid.lake.table.maintenance.maintenance_stats import MaintenanceStats
+from braid.lake.table.read.changed_keys import ChangedKeys, ChangedKeysPosition
 from braid.lake.table.read.changes import Changes, SnapshotChanges
 from braid.lake.table.read.changes_range import ChangesExpired
 from braid.lake.table.read.scan import Scan
@@ -208,6 +209,8 @@ __all__ += [
 
 # What reading returns.
 __all__ += [
+    "ChangedKeys",
+    "ChangedKeysPosition",
     "Changes",
     "CommitKind",
     "ConsumerFile",

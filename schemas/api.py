@@ -16,7 +16,7 @@ from braid.schemas import (
     TableChange,
     TableSpec,
 )
-from braid.schemas.contract import at_most
+from braid.schemas.contract import StrictBool, at_most
 
 SNAPSHOT_ID_MAX: Final = 2**63 - 1
 KEYS_MAX: Final = 1_000
@@ -138,6 +138,24 @@ class RowKeys(Contract):
     columns: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] | None = None
     min_snapshot: int | None = Field(default=None, ge=0, le=SNAPSHOT_ID_MAX, strict=True)
     max_staleness_ms: int | None = Field(default=None, ge=0, le=SNAPSHOT_ID_MAX, strict=True)
+
+
+class RowSubscription(Contract):
+    """A subscription to rows of a table.
+
+    Attributes:
+        keys: The keys, as in `RowKeys`; None: all keys of the table.
+        columns: The columns of the rows, in order; None: all.
+        from_: `now`, or the id of the snapshot after which changes are wanted, 0 for all; None: now.
+        initial: Whether the present rows are sent first.
+        cursor: The `id` of an event, after which changes are wanted.
+    """
+
+    keys: Annotated[tuple[RowKey, ...], at_most(KEYS_MAX)] | None = None
+    columns: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] | None = None
+    from_: str | int | None = Field(default=None, alias="from", examples=["now"])
+    initial: StrictBool = False
+    cursor: str | None = None
 
 
 class WideRows(Contract):

@@ -42,6 +42,7 @@ class ProblemCode(StrEnum):
     NOT_READY = "not_ready"
     SNAPSHOT_NOT_REACHED = "snapshot_not_reached"
     OVERLOADED = "overloaded"
+    TOO_MANY_SUBSCRIPTIONS = "too_many_subscriptions"
     CORRUPT_DATA = "corrupt_data"
     INTERNAL_ERROR = "internal_error"
 

@@ -7,6 +7,7 @@ From the top down; each imports only what is beside or below it:
 | `server` | the process |
 | `app`, `braid_app` | the application: components, routes and layers |
 | `serving/` | rows: the newest snapshot of each table in use, kept ready, and the answers before the framework |
+| `subscription/` | changed rows as server-sent events |
 | `routes/`, `dependencies` | the routes: parse a request, call the logic, and answer; dependencies that routes share |
 | `http/`, `guard/` | sockets, connections, request ids and access log; bounds of the origin, the bodies and the number of requests |
 | `problems/` | errors as problem documents |

@@ -39,6 +39,7 @@ from braid.service.routes import (
     health,
     inspection,
     offsets,
+    row_events,
     rows as row_routes,
     schema_changes,
     streams,
@@ -48,6 +49,7 @@ from braid.service.routes import (
 from braid.service.serving.followers import Followers
 from braid.service.serving.row_answers import RowAnswers
 from braid.service.settings import ServiceSettings
+from braid.service.subscription.subscriptions import Subscriptions
 
 TITLE = "Braid"
 VERSION = "1"  # version of the API, with which addresses begin; not of the program
@@ -89,9 +91,14 @@ def create_app(
         tables=tables, registrar=registrar, clock=clock, follow_ms=settings.follow_ms
     )
 
+    subscriptions = Subscriptions(
+        followers, follow_ms=settings.follow_ms, heartbeat_s=settings.limits.heartbeat_seconds
+    )
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
+        subscriptions.close()
         followers.close()
 
     app = BraidApp(
@@ -118,6 +125,7 @@ def create_app(
         backfills=BackfillReports(file_io, warehouse, clock),
         followers=followers,
         rows=rows,
+        subscriptions=subscriptions,
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
@@ -131,6 +139,7 @@ def create_app(
         dead_letters,
         row_routes,
         feature_views,
+        row_events,
         changes,
         inspection,
     )

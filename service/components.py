@@ -19,6 +19,7 @@ from braid.service.serving.followers import Followers
 from braid.service.serving.row_answers import RowAnswers
 from braid.service.settings import ServiceSettings
 from braid.service.shown_texts import with_shown_texts
+from braid.service.subscription.subscriptions import Subscriptions
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -39,6 +40,7 @@ class Components:
         backfills: Reads the reports of backfills.
         followers: What is served of the tables in use.
         rows: Answers requests for rows.
+        subscriptions: Opens subscriptions to rows.
         bodies: The thread in which bodies are parsed.
         started_ms: Start of the app, milliseconds since the epoch, UTC.
     """
@@ -54,6 +56,7 @@ class Components:
     backfills: BackfillReports
     followers: Followers
     rows: RowAnswers
+    subscriptions: Subscriptions
     bodies: BodyThread
     started_ms: int
 

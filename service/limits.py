@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from braid.schemas import ProblemCode
+
 
 class RequestClass(StrEnum):
     """Requests that share one bound, so that no class makes another one wait."""
@@ -16,6 +18,7 @@ class RequestClass(StrEnum):
     WRITE = "write"
     BULK = "bulk"  # many rows at once, metadata of every file, tests, or letters that a runner reads meanwhile
     PROBE = "probe"
+    SUBSCRIPTION = "subscription"  # answers without end, which wait for changes and not for storage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +27,17 @@ class ClassLimits:
 
     Attributes:
         running: Requests that run at once.
-        waiting: Requests that wait; further ones are answered 503 at once.
-        wait_seconds: The longest wait, after which a request is answered 503.
+        waiting: Requests that wait; further ones are refused at once.
+        wait_seconds: The longest wait, after which a request is refused.
+        refusal: The problem of a request that is refused.
+        retry_after: Seconds after which a refused client may try again.
     """
 
     running: int
     waiting: int
     wait_seconds: float = 10.0
+    refusal: ProblemCode = ProblemCode.OVERLOADED
+    retry_after: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +55,16 @@ class BodyLimits:
     depth: int = 32
 
 
-# The sum is below the number of the framework's threads (40), so that each class always finds a thread.
+# The sum is below the number of the framework's threads (40), so that each class always finds a thread. Subscriptions have
+# threads of their own, and leave connections to other requests.
 _CLASSES: Mapping[RequestClass, ClassLimits] = {
     RequestClass.READ: ClassLimits(running=20, waiting=200),
     RequestClass.WRITE: ClassLimits(running=8, waiting=64),
     RequestClass.BULK: ClassLimits(running=6, waiting=32),
     RequestClass.PROBE: ClassLimits(running=2, waiting=8),
+    RequestClass.SUBSCRIPTION: ClassLimits(
+        running=500, waiting=0, refusal=ProblemCode.TOO_MANY_SUBSCRIPTIONS, retry_after=10
+    ),
 }
 
 
@@ -63,7 +74,7 @@ class RequestLimits:
 
     Attributes:
         body: Bounds of a body.
-        bulk_body: Bounds of the body of a request of the class `bulk`.
+        bulk_body: Bounds of the body of a request of the classes `bulk` and `subscription`.
         buffered_bytes: Bytes of the bodies of all current requests.
         discarded_bytes: Bytes of a refused body that are read and discarded, so that its sender can
             read the answer.
@@ -71,6 +82,7 @@ class RequestLimits:
         head_seconds: Time in which request line and headers have to arrive.
         body_seconds: Time in which the body has to arrive.
         write_seconds: Longest pause of a client in reading its answer.
+        heartbeat_seconds: The longest time without an event of a subscription.
         connections: Open connections; further ones are closed.
         classes: Bounds of requests by class.
     """
@@ -83,5 +95,6 @@ class RequestLimits:
     head_seconds: float = 10.0
     body_seconds: float = 10.0
     write_seconds: float = 60.0
+    heartbeat_seconds: float = 15.0
     connections: int = 1_000
     classes: Mapping[RequestClass, ClassLimits] = field(default_factory=lambda: dict(_CLASSES))

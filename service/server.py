@@ -4,12 +4,14 @@ import contextlib
 import gc
 import logging
 import os
+import socket
 import sys
 from dataclasses import replace
 
 import uvicorn
 
 from braid.service.app import create_app
+from braid.service.braid_app import BraidApp
 from braid.service.http.listening_sockets import address_of, listening_sockets
 from braid.service.http.process_memory import bound_memory, glibc_mallopt
 from braid.service.http.protocol import protocol_with
@@ -54,4 +56,15 @@ def serve(settings: ServiceSettings) -> None:
     for address in map(address_of, sockets):
         logger.info("listening at http://%s (Ctrl-C ends it)", address)
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=sockets)
+        _Server(config, app).run(sockets=sockets)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, app: BraidApp) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the subscriptions first: the server waits until all requests are answered."""
+        self._app.state.components.subscriptions.close()
+        await super().shutdown(sockets)

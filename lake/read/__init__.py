@@ -8,6 +8,6 @@
 | `pruning`, `value_pruning`, `index_pruning` | what metadata, statistics and file indexes exclude |
 | `expired_files` | expired rows in files, by statistics |
 | `reader`, `run_reader` | the rows of a split, from sorted runs |
-| `snapshot_changes` | the changes of a snapshot |
+| `snapshot_changes`, `changed_key_files` | the changes of a snapshot; the files with the keys that it may have changed |
 | `lookup/` | rows by key |
 """

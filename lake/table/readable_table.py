@@ -42,6 +42,7 @@ from braid.lake.table.inspection.inspection import Inspection
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 from braid.lake.table.opened_table import OpenedTable
 from braid.lake.table.operations import reads
+from braid.lake.table.read.changed_keys import ChangedKeys, ChangedKeysPosition, changed_keys
 from braid.lake.table.read.changes import Changes
 from braid.lake.table.read.scan import Scan
 from braid.lake.table.read_at import SnapshotRef
@@ -291,6 +292,27 @@ class ReadableTable:
             batch_rows=batch_rows,
             counters=counters,
         )
+
+    @adds_table_to_errors
+    def changed_keys(
+        self, after: ChangedKeysPosition, until: Snapshot | None, *, records_max: int
+    ) -> ChangedKeys:
+        """Return the next part of the keys whose rows may have changed, for readers that then look up the rows.
+
+        Every key with another row than at the position is in one of the parts up to `until`; some have the same row. A
+        row that has expired by its time to live has not changed. Keys come in the same order at every call.
+
+        Args:
+            after: The position: of a snapshot, or of an earlier part.
+            until: The last snapshot to read, which may be older than the newest; None: the table has none.
+            records_max: Upper bound of the records that are read; a part may have fewer.
+
+        Raises:
+            ChangesExpired: Snapshots after the position have expired, or the table was rolled back.
+            LeaseLost: Snapshots have expired while they were read.
+            CorruptData: A file is absent or does not match its metadata.
+        """
+        return changed_keys(self._opened, after, until, records_max=records_max)
 
     @adds_table_to_errors
     def get(

@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from braid.schemas import ProblemCode
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.request_class import class_of
 from braid.service.limits import ClassLimits, RequestLimits
-
-_RETRY = {"retry-after": "1"}
 
 
 @dataclass(slots=True)
@@ -65,13 +62,13 @@ class Admission:
         gate = self._gates[request_class]
         if not await gate.enter():
             await send_problem(
-                ProblemCode.OVERLOADED,
-                f"{gate.limits.running} requests of the class `{request_class.value}` are running, "
-                "and others wait; try again later",
+                gate.limits.refusal,
+                f"{gate.limits.running} requests of the class `{request_class.value}` are running"
+                f"{', and others wait' if gate.limits.waiting else ''}; try again later",
                 scope=scope,
                 receive=receive,
                 send=send,
-                headers=_RETRY,
+                headers={"retry-after": str(gate.limits.retry_after)},
             )
             return
         try:

@@ -26,6 +26,7 @@ _DIGITS = 18  # digits of `content-length`: more than any body needs, and quick 
 _QUIET_SECONDS = (
     2.0  # a refused sender that is silent for this time has read its answer, or never will
 )
+_WITH_KEYS = (RequestClass.BULK, RequestClass.SUBSCRIPTION)
 _CLOSE = {"connection": "close"}
 _RETRY = {**_CLOSE, "retry-after": "1"}
 
@@ -61,8 +62,8 @@ class BodyBounds:
         if scope["type"] != "http" or scope["method"] not in STATE_CHANGING:
             await self._app(scope, receive, send)
             return
-        is_bulk = class_of(scope["method"], scope["path"]) is RequestClass.BULK
-        limits = self._limits.bulk_body if is_bulk else self._limits.body
+        has_keys = class_of(scope["method"], scope["path"]) in _WITH_KEYS
+        limits = self._limits.bulk_body if has_keys else self._limits.body
         held = [0]  # bytes of this body in `_buffered`; counted also if reading it fails
         try:
             body = await self._read(scope, receive, limits, held)

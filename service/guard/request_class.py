@@ -1,6 +1,6 @@
 """Classification of requests by method and path.
 
-Each class has a bound of concurrent requests (`admission`). Bulk requests may have larger bodies
+Each class has a bound of concurrent requests (`admission`). Bulk requests and subscriptions may have larger bodies
 (`body_bounds`).
 """
 
@@ -10,6 +10,7 @@ from braid.service.limits import RequestClass
 
 STATE_CHANGING = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
+_SUBSCRIPTION = re.compile(r"/v1/tables/[^/]+/[^/]+/rows/events")
 _BULK = re.compile(
     r"/v1/tables/[^/]+/[^/]+"
     r"(:test|/(rows/lookup|views/[^/]+/lookup|changes|inspect/[^/]+|streams/[^/]+/dead-letters))"
@@ -26,6 +27,8 @@ def class_of(method: str, path: str) -> RequestClass | None:
         return None
     if path == "/ready":
         return RequestClass.PROBE
+    if _SUBSCRIPTION.fullmatch(path):
+        return RequestClass.SUBSCRIPTION
     if _BULK.fullmatch(path):
         return RequestClass.BULK
     return RequestClass.WRITE if method in STATE_CHANGING else RequestClass.READ

@@ -11,6 +11,7 @@
 | `dead_letters` | dead letters of a stream, and replays of them |
 | `rows` | wide rows by their keys, and their status |
 | `feature_views` | rows of feature views by their keys |
+| `row_events` | subscriptions to rows, as server-sent events |
 | `changes` | changes between snapshots, and consumers |
 | `inspection` | a table's metadata: snapshots, files, partitions and more |
 """

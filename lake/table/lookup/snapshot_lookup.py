@@ -20,11 +20,13 @@ from braid.lake.format.bucket import BucketId
 from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
+from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.merge.spec import merge_spec
 from braid.lake.read.lookup.background import copy_threads
 from braid.lake.read.lookup.bucket_lookup import BucketLookup, NotCopied
 from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows
+from braid.lake.read.lookup.key_hash import key_hashes
 from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.lookup.point_key import PointValue, point_keys
 from braid.lake.read.lookup.python_rows import Row, python_rows
@@ -257,6 +259,23 @@ class SnapshotLookup:
                     raise self._keys.several_rows(keys[number], numbers.count(number))
                 per_key[number] = row
             return per_key
+
+    def hashes_of(self, keys: pa.Table | Sequence[Mapping[str, object]]) -> Uints:
+        """Return the 64-bit hash of each key: equal keys have equal hashes, and different keys almost always others.
+
+        Args:
+            keys: As for `rows`, or for `get_many`.
+
+        Raises:
+            InvalidRequest: As `rows` and `get_many`.
+        """
+        with table_error_context(self.identifier):
+            arrays = (
+                self._keys.from_arrow(keys)
+                if isinstance(keys, pa.Table)
+                else self._keys.from_values(keys)
+            )
+            return key_hashes(list(arrays.values()))
 
     def is_cached(self, columns: Sequence[str] | None = None) -> bool:
         """Return whether all files have copies of these columns now: no key is read from storage."""

@@ -3,7 +3,7 @@
 A scan is planned once. Then it is read or counted as a whole, or cut into splits that any process can read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -98,7 +98,7 @@ class Scan(SnapshotRows):
             lease=take_term(self.keeper, self.snapshot) if is_leased else None,
         )
 
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
+    def to_batches(self) -> Generator[pa.RecordBatch, None, None]:
         """Yield the rows in batches of at least one row; ascending by key within a bucket.
 
         A bucket whose files need no merge although their keys overlap, as in tables with deletion

@@ -1,6 +1,7 @@
 """A class of requests waits only for requests of its own class."""
 
 import asyncio
+from dataclasses import replace
 
 import httpx
 from starlette.types import Receive, Scope, Send
@@ -49,6 +50,30 @@ def test_a_full_class_is_refused_and_others_continue() -> None:
         assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
         assert refused.headers["retry-after"] == "1"
         assert [answer.status_code for answer in (*beside, *answers, after)] == [200] * 7
+
+    asyncio.run(check())
+
+
+def test_a_subscription_too_many_is_refused_at_once() -> None:
+    async def check() -> None:
+        started = asyncio.Event()
+
+        async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+            started.set()
+            await asyncio.Event().wait()
+
+        defaults = RequestLimits().classes[RequestClass.SUBSCRIPTION]
+        limits = RequestLimits(classes={RequestClass.SUBSCRIPTION: replace(defaults, running=1)})
+        transport = httpx.ASGITransport(RequestContext(Admission(endless, limits)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            address = "/v1/tables/a/b/rows/events"
+            open_one = asyncio.create_task(client.get(address))
+            await started.wait()
+            refused = await client.get(address)
+            open_one.cancel()
+
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_many_subscriptions")
+        assert int(refused.headers["retry-after"]) > 0
 
     asyncio.run(check())
 

@@ -1,0 +1,56 @@
+"""Answer with the events of a subscription: ends with an `error` event where the subscription fails, so that clients know why."""
+
+from collections.abc import AsyncGenerator
+
+from fastapi import Request
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from braid.lake import LakeError
+from braid.registry.errors import RegistryError
+from braid.schemas import ProblemCode
+from braid.service.problems.error_handlers import on_own_error
+from braid.service.problems.problem_response import problem_response
+from braid.service.subscription.server_sent_events import MEDIA_TYPE, server_sent_event
+from braid.service.subscription.subscription import Subscription
+from braid.service.subscription.subscriptions import ServiceStops
+
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+class EventStream(StreamingResponse):
+    """Streams the events of a subscription, and leaves its feed at the end, however it comes."""
+
+    def __init__(self, request: Request, subscription: Subscription) -> None:
+        """Take over a subscription that was opened for a request."""
+        self._subscription = subscription
+        self._events = _events(request, subscription)
+        super().__init__(self._events, media_type=MEDIA_TYPE, headers=_HEADERS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events until the client goes."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._events.aclose()
+            self._subscription.feed.leave()
+
+
+async def _events(request: Request, subscription: Subscription) -> AsyncGenerator[bytes]:
+    events = subscription.events()
+    try:
+        async for event in events:
+            yield event
+    except ServiceStops:
+        problem = problem_response(
+            ProblemCode.NOT_READY,
+            "this process of the service ends; connect again with the cursor of the last event",
+            instance=request.url.path,
+            request_id=request.state.request_id,
+        )
+        yield server_sent_event("error", bytes(problem.body))
+    except (LakeError, RegistryError) as error:
+        problem = await on_own_error(request, error)
+        yield server_sent_event("error", bytes(problem.body))
+    finally:
+        await events.aclose()
