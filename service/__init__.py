@@ -4,7 +4,7 @@ From the top down; each imports only what is beside or below it:
 
 | module | what |
 |---|---|
-| `server` | the process |
+| `server` | the process, or the workers |
 | `app`, `braid_app` | the application: components, routes and layers |
 | `serving/` | rows: the newest snapshot of each table in use, kept ready, and the answers before the framework |
 | `subscription/` | changed rows as server-sent events |

@@ -1,4 +1,4 @@
-"""Process of the service: sets up sockets, log, interpreter and allocator, then runs uvicorn until SIGTERM or Ctrl-C."""
+"""Processes of the service: each sets up log, interpreter and allocator, then runs uvicorn until SIGTERM or Ctrl-C."""
 
 import contextlib
 import gc
@@ -6,7 +6,9 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import uvicorn
 
@@ -15,6 +17,7 @@ from braid.service.braid_app import BraidApp
 from braid.service.http.listening_sockets import address_of, listening_sockets
 from braid.service.http.process_memory import bound_memory, glibc_mallopt
 from braid.service.http.protocol import protocol_with
+from braid.service.http.worker_processes import run_workers
 from braid.service.settings import ServiceSettings
 
 _SWITCH_SECONDS = 0.001
@@ -24,17 +27,43 @@ _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 logger = logging.getLogger(__name__)
 
 
-def serve(settings: ServiceSettings) -> None:
+def serve(settings: ServiceSettings, *, workers: int = 1) -> None:
     """Serve until SIGTERM or Ctrl-C; logs to standard error, one line per request.
+
+    Args:
+        settings: The settings; bounds of memory and of requests are those of one process, except that of copies in memory,
+            which the workers share out.
+        workers: Processes that serve; with more than one, this process starts them and ends with them.
 
     Raises:
         InvalidRequest: The server cannot listen at the address, or the settings name no warehouse.
     """
     sockets = listening_sockets(settings.host, settings.port)
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG_FORMAT)
-    logging.getLogger("braid.service").setLevel(logging.INFO)
+    _log_requests()
     # Any name can be made to resolve to this address (DNS rebinding): only known hosts are served.
-    settings = replace(settings, hosts=settings.hosts or ())
+    settings = replace(
+        settings,
+        hosts=settings.hosts or (),
+        lookups=replace(
+            settings.lookups,
+            max_memory_bytes=settings.lookups.max_memory_bytes // workers,
+            are_shared=True,
+        ),
+    )
+    for address in map(address_of, sockets):
+        logger.info("listening at http://%s (Ctrl-C ends it)", address)
+    if workers == 1:
+        _serve(settings, sockets)
+        return
+    run_workers(partial(_serve_as_worker, settings, sockets), workers)
+
+
+def _serve_as_worker(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
+    _log_requests()
+    _serve(settings, sockets)
+
+
+def _serve(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
     app = create_app(settings)
     app.openapi()  # takes half a second and is cached: done now, so that no request waits for it
     # Threads switch more often than by default (5 ms): /health waits for one interval of each thread.
@@ -53,10 +82,8 @@ def serve(settings: ServiceSettings) -> None:
         proxy_headers=False,  # nothing depends on the client's address
         access_log=False,  # `braid.service.http.access_log` has the request's id as well
     )
-    for address in map(address_of, sockets):
-        logger.info("listening at http://%s (Ctrl-C ends it)", address)
     with contextlib.suppress(KeyboardInterrupt):
-        _Server(config, app).run(sockets=sockets)
+        _Server(config, app).run(sockets=list(sockets))
 
 
 class _Server(uvicorn.Server):
@@ -68,3 +95,8 @@ class _Server(uvicorn.Server):
         """End the subscriptions first: the server waits until all requests are answered."""
         self._app.state.components.subscriptions.close()
         await super().shutdown(sockets)
+
+
+def _log_requests() -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG_FORMAT)
+    logging.getLogger("braid.service").setLevel(logging.INFO)

@@ -90,6 +90,14 @@ def service(
             "looks.",
         ),
     ] = 100,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=64,
+            help="Processes that serve, of which each uses one core. They share the copies of data files on disk.",
+        ),
+    ] = 1,
 ) -> None:
     """Serve the HTTP API: tables, streams, their states, and rows."""
     require_extra("service")
@@ -123,7 +131,8 @@ def service(
                 hosts=tuple(allow_host or ()),
                 origins=tuple(allow_origin or ()),
                 follow_ms=follow_ms,
-            )
+            ),
+            workers=workers,
         )
 
 

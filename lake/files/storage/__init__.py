@@ -8,5 +8,5 @@
 | `memory` | storage in memory, for tests |
 | `positioned_input` | the base class of Python files over byte ranges |
 | `exclusive_probe` | the test whether a store creates files exclusively |
-| `scratch` | temporary local directories of a process |
+| `scratch` | temporary local directories of a process; files that processes share |
 """

@@ -3,11 +3,15 @@
 ```
 <base>/<name>-<user id>/<uuid>.lock    locked by the process that owns the directory
                         <uuid>/        its files
+                        <n>.making     locked by a process that makes a shared file
 ```
 
 A directory is removed by `close`, when its object is garbage collected, or at the end of the
 process. The system releases the lock of a process that ends, however it ends. So before a process
 creates a directory, it removes the directories beside it whose lock is free.
+
+Processes share a file by hard links: each has one in its own directory, under the same name. So a shared file takes
+its space once, and exists until the last process has removed its link or ended. It gets its name when it is complete.
 """
 
 import contextlib
@@ -17,6 +21,7 @@ import os
 import shutil
 import tempfile
 import weakref
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -28,6 +33,8 @@ from braid.lake.errors import StorageUnavailable
 
 _LOCK_SUFFIX = ".lock"
 _PAGE_BYTES = 4_096
+_MAKING_LOCKS = 256
+"""Locks of shared files that are made, which are never removed: two names may have the same one, and then wait."""
 
 
 class ScratchDirectory:
@@ -92,6 +99,48 @@ class ScratchDirectory:
             content = pa.memory_map(path, "r").read_buffer()
         np.frombuffer(content, np.uint8)[::_PAGE_BYTES].max(initial=0)
         return content
+
+    @contextlib.contextmanager
+    def made_by_one(self, name: str) -> Iterator[str | None]:
+        """Look for a shared file, and let no other thread or process make it meanwhile.
+
+        Args:
+            name: Name of the file, which says all about its content.
+
+        Yields:
+            The path of the file here; None if no process has it: make it, and call `share`.
+
+        Raises:
+            StorageUnavailable: The file system refuses.
+        """
+        lock_path = self._path.parent / f"{zlib.crc32(name.encode()) % _MAKING_LOCKS}.making"
+        with _disk_errors(str(lock_path)):
+            descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            with _disk_errors(str(lock_path)):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield self._linked(name)
+        finally:
+            os.close(descriptor)
+
+    def share(self, path: str, name: str) -> str:
+        """Give a file, which is complete, the name under which other processes find it; return its new path."""
+        shared = self._path / name
+        with _disk_errors(path):
+            Path(path).rename(shared)
+        return str(shared)
+
+    def _linked(self, name: str) -> str | None:
+        """Return the path of a shared file in this directory, None if no process has it."""
+        here = self._path / name
+        for path in self._path.parent.glob(f"*/{name}"):
+            if path == here:
+                return str(here)  # left by a process that was forked from this one
+            # Its process may remove it at any time; and not all file systems have hard links.
+            with contextlib.suppress(OSError):
+                here.hardlink_to(path)
+                return str(here)
+        return None
 
     def remove(self, path: str) -> None:
         """Remove a file, if it exists."""

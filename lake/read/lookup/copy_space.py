@@ -6,13 +6,18 @@ and mapped, so that the page cache holds as much of them as there is memory for.
 for an Arrow file stay in memory.
 
 ```
-<scratch>/<process>-<n>.arrow   some columns, uncompressed
-<scratch>/<process>-<n>.index   entries and begins of a hash index
+<scratch>/<digest>.arrow   some columns, uncompressed
+<scratch>/<digest>.index   a hash index: four numbers, entries, begins
 ```
+
+The digest is that of the file's name and the columns. So processes of a machine can share these parts: one of them makes a
+part, and the others link and map it (`scratch`). Parts that are not shared have numbers instead.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
@@ -24,6 +29,13 @@ from braid.lake.read.lookup.hash_index import HashIndex
 
 MEMORY_FILE_BYTES_MAX: Final = 2 * 1024 * 1024
 """Upper bound of the decoded bytes of one data file that are kept in memory."""
+
+_FORMAT: Final = 1
+"""Part of the digests. Raise it with every change of what parts contain, and of how keys are hashed: processes of two versions may
+share a machine."""
+
+_INDEX_HEAD: Final = 4
+"""Numbers of 8 bytes at the begin of an index: how many entries there are, and the fields `row_bits`, `shift` and `longest`."""
 
 
 class NoRoom(Exception):
@@ -59,8 +71,22 @@ class CopySpace:
         memory_bytes: Bytes kept in memory.
     """
 
-    def __init__(self, quota: SpaceQuota, scratch: Callable[[], ScratchDirectory]) -> None:
-        """Keep nothing yet; `scratch` is called when a part goes to disk."""
+    def __init__(
+        self,
+        quota: SpaceQuota,
+        scratch: Callable[[], ScratchDirectory],
+        *,
+        shared_name: str | None = None,
+    ) -> None:
+        """Keep nothing yet.
+
+        Args:
+            quota: Bounds of the parts.
+            scratch: Called when a part may be on disk.
+            shared_name: Name of the data file, which has the same content in all processes that share parts; None: nothing
+                is shared.
+        """
+        self._name = shared_name
         self._quota = quota
         self._scratch = scratch
         self._paths: list[str] = []
@@ -68,50 +94,50 @@ class CopySpace:
         self.disk_bytes = 0
         self.memory_bytes = 0
 
-    def keep(self, part: pa.Table) -> pa.Table:
-        """Store columns, and return them from where they are kept, each in one piece.
+    def keep(self, columns: Sequence[str], make: Callable[[], pa.Table]) -> pa.Table:
+        """Return columns from where they are kept, each in one piece; made unless a process of this machine has made them.
+
+        Args:
+            columns: Names of the columns.
+            make: Decodes the columns, each in one piece.
 
         Raises:
             NoRoom: The bounds are reached, the disk refuses, or the copy was removed.
+            Exception: What `make` raises.
         """
-        size = part.nbytes
-        if self._is_kept_in_memory(size):
-            return part
-        self._reserve_disk(size)
+        self._raise_if_closed()
+        name = self._shared_name(columns, ".arrow")
         try:
-            return self._on_disk(part)
+            with self._made_by_one(name) as path:
+                if path is not None:
+                    return _columns_of(self._linked(path))
+                part = make()
+                if self._is_kept_in_memory(part.nbytes):
+                    return part
+                return self._kept_on_disk(part, name)
         except StorageUnavailable as error:
             # Most likely the disk is full. The lookup then reads from storage.
             raise NoRoom(self._all_bytes) from error
-        except pa.ArrowInvalid:
-            # Arrow files nest 64 levels at most, two for each MAP: such a column stays in memory,
-            # above the bound of a file if need be.
-            self._scratch().remove(self._paths.pop())
-            self._quota.release(disk=size, memory=0)
-            self.disk_bytes -= size
-            if not self._quota.reserve(memory=size):
-                raise NoRoom(self._all_bytes + size) from None
-            self.memory_bytes += size
-            return part
 
-    def keep_index(self, index: HashIndex) -> HashIndex:
-        """Store an index, and return it from where it is kept.
+    def keep_index(self, make: Callable[[], HashIndex]) -> HashIndex:
+        """Return the index of the keys from where it is kept; made unless a process of this machine has made it.
 
         Raises:
             NoRoom: The bounds are reached, the disk refuses, or the copy was removed.
         """
-        if self._is_kept_in_memory(index.size):
-            return index
-        self._reserve_disk(index.size)
+        self._raise_if_closed()
+        name = self._shared_name((), ".index")
         try:
-            mapped = self._index_on_disk(index)
+            with self._made_by_one(name) as path:
+                if path is not None:
+                    return _index_of(self._linked(path))
+                index = make()
+                if self._is_kept_in_memory(index.size):
+                    return index
+                self._reserve_disk(index.size)
+                return self._index_on_disk(index, name)
         except StorageUnavailable as error:
             raise NoRoom(self._all_bytes) from error
-        return replace(
-            index,
-            entries=np.frombuffer(mapped, np.uint64, count=len(index.entries)),
-            begins=np.frombuffer(mapped, np.int32, offset=index.entries.nbytes),
-        )
 
     def clear(self) -> None:
         """Remove the parts; rows that were given out stay readable, as their files are mapped."""
@@ -130,10 +156,17 @@ class CopySpace:
     def _all_bytes(self) -> int:
         return self.disk_bytes + self.memory_bytes
 
+    def _made_by_one(self, name: str) -> AbstractContextManager[str | None]:
+        if self._name is None:
+            return nullcontext()
+        return self._scratch().made_by_one(name)
+
+    def _raise_if_closed(self) -> None:
+        if self._is_closed:
+            raise NoRoom(self._all_bytes)
+
     def _is_kept_in_memory(self, size: int) -> bool:
         """Reserve memory for a part if the bounds allow it; return whether they do."""
-        if self._is_closed:
-            raise NoRoom(self._all_bytes + size)
         if self.memory_bytes + size > MEMORY_FILE_BYTES_MAX:
             return False
         if not self._quota.reserve(memory=size):
@@ -141,20 +174,45 @@ class CopySpace:
         self.memory_bytes += size
         return True
 
-    def _on_disk(self, part: pa.Table) -> pa.Table:
+    def _kept_on_disk(self, part: pa.Table, name: str) -> pa.Table:
+        size = part.nbytes
+        self._reserve_disk(size)
         scratch = self._scratch()
-        path = self._new_path(scratch, ".arrow")
-        with scratch.new_file(path) as sink, pa.ipc.new_file(sink, part.schema) as writer:
-            writer.write_table(part)
-        return pa.ipc.open_file(scratch.mapped(path)).read_all()
+        path = self._new_path(scratch, name)
+        try:
+            with scratch.new_file(path) as sink, pa.ipc.new_file(sink, part.schema) as writer:
+                writer.write_table(part)
+        except pa.ArrowInvalid:
+            # Arrow files nest 64 levels at most, two for each MAP: such a column stays in memory,
+            # above the bound of a file if need be.
+            scratch.remove(self._paths.pop())
+            self._quota.release(disk=size, memory=0)
+            self.disk_bytes -= size
+            if not self._quota.reserve(memory=size):
+                raise NoRoom(self._all_bytes + size) from None
+            self.memory_bytes += size
+            return part
+        return _columns_of(scratch.mapped(self._shared(path, name)))
 
-    def _index_on_disk(self, index: HashIndex) -> pa.Buffer:
+    def _index_on_disk(self, index: HashIndex, name: str) -> HashIndex:
         scratch = self._scratch()
-        path = self._new_path(scratch, ".index")
+        path = self._new_path(scratch, name)
+        head = [len(index.entries), index.row_bits, index.shift, index.longest]
         with scratch.new_file(path) as sink:
+            sink.write(pa.py_buffer(np.array(head, np.int64)))
             sink.write(pa.py_buffer(index.entries))
             sink.write(pa.py_buffer(index.begins))
-        return scratch.mapped(path)
+        return _index_of(scratch.mapped(self._shared(path, name)))
+
+    def _linked(self, path: str) -> pa.Buffer:
+        """Return the content of a part that another process has made."""
+        try:
+            self._reserve_disk(Path(path).stat().st_size)
+        except NoRoom:
+            self._scratch().remove(path)
+            raise
+        self._paths.append(path)
+        return self._scratch().mapped(path)
 
     def _reserve_disk(self, size: int) -> None:
         # Counted at once: whatever fails after this, `clear` gives the bytes back.
@@ -162,7 +220,34 @@ class CopySpace:
             raise NoRoom(self._all_bytes + size)
         self.disk_bytes += size
 
-    def _new_path(self, scratch: ScratchDirectory, suffix: str) -> str:
-        path = scratch.new_path(suffix)
+    def _shared_name(self, columns: Sequence[str], suffix: str) -> str:
+        text = "\0".join([str(_FORMAT), self._name or "", *columns])
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest() + suffix
+
+    def _new_path(self, scratch: ScratchDirectory, name: str) -> str:
+        path = scratch.new_path(Path(name).suffix)
         self._paths.append(path)
         return path
+
+    def _shared(self, path: str, name: str) -> str:
+        """Let other processes find a part, and return its new path."""
+        if self._name is None:
+            return path
+        self._paths[self._paths.index(path)] = shared = self._scratch().share(path, name)
+        return shared
+
+
+def _columns_of(content: pa.Buffer) -> pa.Table:
+    return pa.ipc.open_file(content).read_all()
+
+
+def _index_of(content: pa.Buffer) -> HashIndex:
+    count, row_bits, shift, longest = np.frombuffer(content, np.int64, count=_INDEX_HEAD).tolist()
+    begin = _INDEX_HEAD * 8
+    return HashIndex(
+        entries=np.frombuffer(content, np.uint64, count=count, offset=begin),
+        begins=np.frombuffer(content, np.int32, offset=begin + count * 8),
+        row_bits=row_bits,
+        shift=shift,
+        longest=longest,
+    )

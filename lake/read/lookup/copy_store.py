@@ -193,7 +193,11 @@ class CopyStore:
         with self._lock:
             entry = self._entries.get(name)
             if entry is None:
-                space = CopySpace(_StoreQuota(store=self, budget=budget), self._own_scratch)
+                space = CopySpace(
+                    _StoreQuota(store=self, budget=budget),
+                    self._own_scratch,
+                    shared_name=name if self._settings.are_shared else None,
+                )
                 entry = CopyEntry(budget=budget, space=space, last_used=self._seconds())
                 self._entries[name] = entry
             return entry

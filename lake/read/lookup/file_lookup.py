@@ -111,8 +111,8 @@ class FileLookup:
         self._file_columns: dict[str, FileColumn] = {}
         self._getters: dict[tuple[str, ...], list[tuple[str, Callable[[int], object]]]] = {}
         try:
-            hashes = self._load(key_columns, with_records=True, hashed=True)
-            self._index = space.keep_index(build_index(hashes))
+            self._load([SEQUENCE_NUMBER, VALUE_KIND, *key_columns])
+            self._index = space.keep_index(lambda: build_index(self._hashes(key_columns)))
         except BaseException:
             space.clear()
             raise
@@ -220,7 +220,7 @@ class FileLookup:
         # A pass decodes the file once for several columns; the bytes of these columns bound the
         # memory that the pass takes.
         for first in range(0, len(missing), step):
-            self._load(missing[first : first + step], with_records=False, hashed=False)
+            self._load(missing[first : first + step])
 
     def _view(self, columns: tuple[str, ...]) -> pa.Table:
         view = self._views.get(columns)
@@ -236,25 +236,29 @@ class FileLookup:
         per_column = max(unpacked, self._rows.row_count * _VALUE_BYTES)
         return max(1, PASS_BYTES // max(1, per_column))
 
-    def _load(
-        self, columns: Sequence[str], *, with_records: bool, hashed: bool
-    ) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-        """Decode and keep columns; return the hashes of their rows if `hashed`."""
-        names = [SEQUENCE_NUMBER, VALUE_KIND, *columns] if with_records else list(columns)
+    def _load(self, columns: Sequence[str]) -> None:
+        """Decode and keep columns, `SEQUENCE_NUMBER` and `VALUE_KIND` among them if they are named."""
+        part = self._space.keep(columns, lambda: self._decoded(columns))
+        assert part.num_rows == self._rows.row_count, "all rows of the file"
+        self._columns.update(zip(part.schema.names, part.columns, strict=True))
+
+    def _decoded(self, columns: Sequence[str]) -> pa.Table:
+        """Return columns of all rows, each in one piece."""
         batches: list[pa.RecordBatch] = []
-        hashes: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
-        for _, batch in self._rows.parts(names):
+        for _, batch in self._rows.parts(columns):
             if is_ending():
                 # A background copy would delay the end of the process, for no lookup.
                 raise NoRoom(0)
             batches.append(batch)
-            for first in range(0, batch.num_rows if hashed else 0, _HASHED_ROWS):
-                block = batch.slice(first, _HASHED_ROWS)
-                hashes.append(key_hashes([block.column(name) for name in columns]))
-        fields = [_RECORD_FIELDS.get(name) or self._schema.field(name) for name in names]
-        whole = pa.Table.from_batches(batches, schema=pa.schema(fields)).combine_chunks()
-        del batches  # before the copy is written: the columns are in memory once, not twice
-        part = self._space.keep(whole)
-        self._columns.update(zip(part.schema.names, part.columns, strict=True))
-        assert part.num_rows == whole.num_rows, "the same rows from where they are kept"
-        return np.concatenate(hashes) if hashes else np.zeros(0, dtype=np.uint64)
+        fields = [_RECORD_FIELDS.get(name) or self._schema.field(name) for name in columns]
+        return pa.Table.from_batches(batches, schema=pa.schema(fields)).combine_chunks()
+
+    def _hashes(self, key_columns: Sequence[str]) -> Uints:
+        """Return the hash of the key of each row."""
+        keys = pa.table({name: self._columns[name] for name in key_columns})
+        hashes = np.empty(keys.num_rows, dtype=np.uint64)
+        first = 0
+        for batch in keys.to_batches(max_chunksize=_HASHED_ROWS):
+            hashes[first : first + batch.num_rows] = key_hashes(batch.columns)
+            first += batch.num_rows
+        return hashes

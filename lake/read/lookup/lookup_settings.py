@@ -17,8 +17,11 @@ class LookupSettings:
         max_disk_bytes: Bound of copies on disk; None: half of the space that is free when the first
             copy is made.
         max_memory_bytes: Bound of copies in memory, which are mainly those of small files.
+        are_shared: Whether processes of this machine with the same directory share copies on disk. Requires: tables are on storage,
+            where the names of files are unique.
     """
 
     directory: str | None = None
     max_disk_bytes: int | None = None
     max_memory_bytes: int = MEMORY_BYTES_MAX
+    are_shared: bool = False
