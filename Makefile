@@ -7,6 +7,7 @@ MAKEFLAGS   += --no-print-directory
 VENV    ?= .venv
 PEER    := .venv-pypaimon
 SPARK_PEERS := .venv-spark-peers
+REDIS   := .redis
 BIN     := $(VENV)/bin
 INSTALL := $(VENV)/.installed
 CASES   ?= tests/conformance/cases
@@ -14,7 +15,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-scan bench-ingest bench-peers bench-hostile soak cdc conformance docs setup java jars classes peer spark-peers clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-peers bench-hostile soak cdc conformance docs setup java jars classes peer spark-peers redis clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -57,6 +58,9 @@ bench-compaction: jars ## Compaction beside Java: make bench-compaction ARGS="--
 bench-lookup: $(INSTALL) ## Rows by key: make bench-lookup ARGS="--help"
 	@$(BIN)/python -m benchmarks.lookup $(ARGS)
 
+bench-serve: $(INSTALL) redis ## Rows over HTTP, beside Redis: make bench-serve ARGS="--help"
+	@PYTHONPATH=$(REDIS) $(BIN)/python -m benchmarks.serve $(ARGS)
+
 bench-scan: jars ## Scans beside Java and plain pyarrow: make bench-scan ARGS="--help"
 	@$(BIN)/python -m benchmarks.scan $(ARGS)
 
@@ -87,7 +91,7 @@ clean: ## Remove caches and build outputs
 	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments and jars as well
-	@rm -rf $(VENV) $(PEER) $(SPARK_PEERS) .jars *.egg-info
+	@rm -rf $(VENV) $(PEER) $(SPARK_PEERS) $(REDIS) .jars *.egg-info
 
 # --- set-up ---------------------------------------------------------------------------------
 
@@ -123,6 +127,12 @@ $(PEER)/.installed: tests/interop/pypaimon.txt
 	[ -x $(PEER)/bin/python ] || $$python -m venv $(PEER); \
 	$(PEER)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r $<; \
 	touch $@
+
+# Redis as a program, beside the environment: only one benchmark needs it.
+redis: $(REDIS)/.installed
+$(REDIS)/.installed: benchmarks/serve/redis.txt $(INSTALL)
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --upgrade --target $(REDIS) -r $<
+	@touch $@
 
 # Delta and Iceberg support an older Spark than ours. Their jars are fetched by the benchmark.
 spark-peers: $(SPARK_PEERS)/.installed

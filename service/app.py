@@ -146,11 +146,11 @@ def create_app(
     for module in modules:
         app.include_router(module.router)
     install_problem_handlers(app)
-    app.wrap(lambda framework: _layers(framework, rows=rows, bodies=bodies, settings=settings))
+    app.wrap(lambda framework: layers(framework, rows=rows, bodies=bodies, settings=settings))
     return app
 
 
-def _layers(
+def layers(
     framework: ASGIApp, *, rows: RowAnswers, bodies: BodyThread, settings: ServiceSettings
 ) -> ASGIApp:
     """Return the framework inside of the service's layers; a request passes the last one first."""
