@@ -55,15 +55,11 @@ def serve(settings: ServiceSettings, *, workers: int = 1) -> None:
     if workers == 1:
         _serve(settings, sockets)
         return
-    run_workers(partial(_serve_as_worker, settings, sockets), workers)
-
-
-def _serve_as_worker(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
-    _log_requests()
-    _serve(settings, sockets)
+    run_workers(partial(_serve, settings, sockets), workers)
 
 
 def _serve(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
+    _log_requests()  # also in a worker, which is a new process
     app = create_app(settings)
     app.openapi()  # takes half a second and is cached: done now, so that no request waits for it
     # Threads switch more often than by default (5 ms): /health waits for one interval of each thread.
