@@ -11,6 +11,7 @@
 | `backfill_beside` | program: latency of a live stream with and without a backfill beside it |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |
 | `compaction/`, `lookup/`, `scan/` | programs: compactions, lookups and scans; all but `lookup/` compare with the Java reference |
+| `serve/` | program: rows over HTTP, one and many, beside the same rows in Redis |
 | `merging/` | program: reads of tables whose files have to be merged, beside the Java reference |
 | `ingest/` | program: ingest from Kafka to the table, with all processes |
 | `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust; wide rows, beside Spark |

@@ -1,1 +1,11 @@
-"""The HTTP server: its sockets, worker processes, connections and memory; request ids, access log, and rows before the framework (`row_dispatch`)."""
+"""The HTTP server, its processes and connections, and what each request passes first.
+
+| module | what |
+|---|---|
+| `listening_sockets` | the sockets, opened before anything else |
+| `worker_processes` | processes that accept from the same sockets |
+| `process_memory` | memory of a process |
+| `protocol` | connections, and bounds of the heads of requests |
+| `request_context`, `access_log` | ids of requests; a line of log for each |
+| `row_dispatch` | rows, which are answered before the framework |
+"""
