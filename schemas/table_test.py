@@ -140,8 +140,8 @@ class CaseDifference(Contract):
         field: The field of the test, such as `expect.rows[0].row.total`.
         key: The key of the row; None if the difference is about no row.
         column: The column; None if the difference is about no column.
-        expected: What the test expects.
-        found: What was found.
+        expected: What the test expects; of a long value, the beginning of its text.
+        found: What was found, likewise.
         message: The difference in words.
     """
 
@@ -161,7 +161,7 @@ class CaseResult(Contract):
     Attributes:
         name: The name of the test.
         outcome: The outcome.
-        differences: Why it failed; at most the first 100.
+        differences: Why it failed; at most the first 20.
         message: Why it was skipped, or could not be run; None otherwise.
     """
 

@@ -14,7 +14,9 @@ from braid.schemas import CaseDifference, ExpectedDeadLetter, ExpectedRow, RowSt
 from braid.schemas.field_problems import display_text, field_path
 from braid.schemas.problem import JsonPath
 
-DIFFERENCES_MAX: Final = 100
+DIFFERENCES_MAX: Final = 20
+"""Most differences of one test that are shown."""
+_VALUE_MAX: Final = 1_000  # characters of a value as JSON that is shown whole
 _NOTHING: Final = "nothing"
 
 
@@ -74,8 +76,8 @@ def row_differences(expected: ExpectedRow, found: FoundRow, index: int) -> Itera
                 **_place(*path, "row", column),
                 key=key,
                 column=column,
-                expected=value,
-                found=values.get(column),
+                expected=_shown(value),
+                found=_shown(values.get(column)),
                 message=f"{what}, column `{column}`: expected {_text(value)}, "
                 f"found {_text(values.get(column))}",
             )
@@ -156,3 +158,9 @@ def _place(*path: str | int) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     return display_text(orjson.dumps(value).decode())
+
+
+def _shown(value: Any) -> Any:
+    """Return a value as it is, or, if it is long, the beginning of its text: many differences may have one value."""
+    text = orjson.dumps(value).decode()
+    return value if len(text) <= _VALUE_MAX else display_text(text)

@@ -9,6 +9,7 @@ value that only a wider type could hold is a dead letter.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -86,14 +87,13 @@ class CaseRuns:
             message = f"the table has no stream {', '.join(missing)}"
             return CaseResult(name=case.name, outcome=CaseOutcome.SKIPPED, message=message)
         try:
-            differences = self._differences(case)
+            differences = tuple(islice(self._differences(case), DIFFERENCES_MAX))
         except LakeError as error:  # such as records that cannot be merged
             return CaseResult(name=case.name, outcome=CaseOutcome.FAILED, message=str(error))
         outcome = CaseOutcome.FAILED if differences else CaseOutcome.PASSED
-        shown = tuple(differences[:DIFFERENCES_MAX])
-        return CaseResult(name=case.name, outcome=outcome, differences=shown)
+        return CaseResult(name=case.name, outcome=outcome, differences=differences)
 
-    def _differences(self, case: TableTest) -> list[CaseDifference]:
+    def _differences(self, case: TableTest) -> Iterator[CaseDifference]:
         self._check_time()
         placed = placed_records(case.given)
         now_ms = newest_ms(placed) if case.read_at_ms is None else case.read_at_ms
@@ -106,11 +106,11 @@ class CaseRuns:
         if table.schema.table_options.hides_level_0:
             table.compact()
         expect = case.expect
-        differences = list(self._row_differences(table, expect.rows, now_ms=now_ms))
+        yield from self._row_differences(table, expect.rows, now_ms=now_ms)
         if expect.row_count is not None:
             found = table.scan(columns=table.schema.primary_keys).to_arrow().num_rows
-            differences += count_difference(expect.row_count, found)
-        return [*differences, *letter_differences(expect.dead_letters, letters)]
+            yield from count_difference(expect.row_count, found)
+        yield from letter_differences(expect.dead_letters, letters)
 
     def _new_table(self, clock: ManualClock) -> Table:
         file_io = MemoryFileIO(clock=clock)
