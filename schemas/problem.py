@@ -1,6 +1,7 @@
 """Problem documents as defined by RFC 9457, with a closed set of codes and a list of the problems of single fields."""
 
 from enum import StrEnum
+from typing import Final
 
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -45,6 +46,17 @@ class ProblemCode(StrEnum):
     TOO_MANY_SUBSCRIPTIONS = "too_many_subscriptions"
     CORRUPT_DATA = "corrupt_data"
     INTERNAL_ERROR = "internal_error"
+
+
+RETRYABLE_CODES: Final = frozenset(
+    {
+        ProblemCode.REQUEST_TIMEOUT,
+        ProblemCode.STORAGE_UNAVAILABLE,
+        ProblemCode.NOT_READY,
+        ProblemCode.OVERLOADED,
+    }
+)
+"""Problems that pass by themselves: the same request can succeed later."""
 
 
 class FieldProblem(Contract):

@@ -14,6 +14,7 @@ PACKAGES = (
     "braid/cli",
     "demo",
     "backfill",
+    "client",
     "formats",
     "lake",
     "pipelines",

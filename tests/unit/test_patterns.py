@@ -13,6 +13,7 @@ from tests.support.regex_repeats import quadratic_repeats
 
 FOLDERS: Final = (
     "backfill",
+    "client",
     "formats",
     "lake",
     "pipelines",

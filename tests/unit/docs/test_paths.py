@@ -12,9 +12,7 @@ PAGES = [
     ROOT / "tests/README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-PACKAGES = (
-    "benchmarks|braid|demo|docs|formats|lake|pipelines|records|registry|schemas|service|tests"
-)
+PACKAGES = "benchmarks|braid|client|demo|docs|formats|lake|pipelines|records|registry|schemas|service|tests"
 NAMED = re.compile(rf"`((?:{PACKAGES})/[\w./-]+)`")
 
 

@@ -1,0 +1,86 @@
+"""Client of the HTTP service, synchronous and asynchronous. It needs the contracts and httpx alone.
+
+    with Client("http://localhost:8080") as client:
+        print(client.table("shop.orders").row({"id": 7}).row)
+
+From the top down:
+
+| module | what |
+|---|---|
+| `client` | clients, and their tables and streams; rows of many keys |
+| `service_operations`, `table_operations`, `stream_operations`, `row_operations` | the operations of the API |
+| `operation` | operations, defined once for both clients |
+| `sending`, `retries` | requests over HTTP; when they are repeated |
+| `answers`, `many_rows`, `keys` | answers from responses; rows of many keys, and data frames; keys as callers have them |
+| `pages` | all pages of an answer that comes page by page |
+| `errors` | errors by what a caller does about them |
+"""
+
+from braid.client.answers import OffsetsAnswer, RowAnswer, StreamAnswer, TableAnswer
+from braid.client.client import (
+    AsyncClient,
+    AsyncStream,
+    AsyncTable,
+    Client,
+    ClientSettings,
+    Stream,
+    Table,
+)
+from braid.client.errors import (
+    AccessRefused,
+    BraidError,
+    Conflict,
+    Expired,
+    InvalidRequest,
+    LimitExceeded,
+    NoAnswer,
+    NotFound,
+    PreconditionFailed,
+    Refused,
+    RowNotFound,
+    ServiceFailed,
+    SnapshotNotReached,
+    StreamNotFound,
+    TableNotFound,
+    Unavailable,
+    UnexpectedAnswer,
+)
+from braid.client.many_rows import ArrowRows
+from braid.client.pages import async_pages, pages
+from braid.client.retries import NO_RETRIES, Retries
+
+__all__ = [
+    "NO_RETRIES",
+    "AccessRefused",
+    "ArrowRows",
+    "AsyncClient",
+    "AsyncStream",
+    "AsyncTable",
+    "BraidError",
+    "Client",
+    "ClientSettings",
+    "Conflict",
+    "Expired",
+    "InvalidRequest",
+    "LimitExceeded",
+    "NoAnswer",
+    "NotFound",
+    "OffsetsAnswer",
+    "PreconditionFailed",
+    "Refused",
+    "Retries",
+    "RowAnswer",
+    "RowNotFound",
+    "ServiceFailed",
+    "SnapshotNotReached",
+    "Stream",
+    "StreamAnswer",
+    "StreamNotFound",
+    "Table",
+    "TableAnswer",
+    "TableNotFound",
+    "Unavailable",
+    "UnexpectedAnswer",
+    "async_pages",
+    "pages",
+]

@@ -1,0 +1,234 @@
+"""Operations on the rows of a table: rows, their status, changes and consumers."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from braid.client.answers import RowAnswer, as_model, as_model_unless_known, nothing
+from braid.client.keys import Key, Keys, json_value, keys_of
+from braid.client.many_rows import ACCEPT, ArrowRows, as_arrow_rows
+from braid.client.operation import Call, Resource, Scalar, operation
+from braid.schemas import RowStatus
+from braid.schemas.api import (
+    ChangesPage,
+    ConsumerList,
+    ConsumerPosition,
+    ConsumerView,
+    RowKeys,
+    WideRows,
+)
+
+ROWS = "/v1/tables/{database}/{table}/rows"
+_TABLE = "/v1/tables/{database}/{table}"
+Timestamp = str | int | datetime
+
+
+class RowOperations(Resource):
+    """Rows by key, their status, and the changes of rows."""
+
+    @operation("GET", ROWS)
+    def row(
+        self,
+        key: Key,
+        *,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: Timestamp | None = None,
+        min_snapshot: int | None = None,
+        max_staleness_ms: int | None = None,
+    ) -> Call[RowAnswer]:
+        """Return the row of a key.
+
+        Args:
+            key: A value for each column of the primary key.
+            columns: The columns to return, in order; None: all.
+            snapshot_id: The snapshot to read; None: the newest.
+            tag: The tag whose snapshot is read.
+            timestamp: The newest snapshot committed then or before is read: a time with a zone, or milliseconds since 1970.
+            min_snapshot: Id of the oldest snapshot that may answer.
+            max_staleness_ms: How long ago the snapshot may have been verified to be the newest.
+
+        Raises:
+            RowNotFound: There is no such row.
+            SnapshotNotReached: No snapshot is as new as `min_snapshot`.
+        """
+        return Call(
+            decode=as_model(RowAnswer),
+            query={
+                **_key_parameters(key),
+                "columns": _names(columns),
+                "snapshot_id": snapshot_id,
+                "tag": tag,
+                "timestamp": _time(timestamp),
+                "min_snapshot": min_snapshot,
+                "max_staleness_ms": max_staleness_ms,
+            },
+        )
+
+    @operation("GET", ROWS)
+    def row_if_changed(
+        self, key: Key, etag: str, *, columns: Sequence[str] | None = None
+    ) -> Call[RowAnswer | None]:
+        """Return the newest row of a key; None if nothing has changed since an answer with this `etag`."""
+        return Call(
+            decode=as_model_unless_known(RowAnswer),
+            query={**_key_parameters(key), "columns": _names(columns)},
+            headers={"if-none-match": etag},
+        )
+
+    @operation("POST", f"{ROWS}/lookup")
+    def lookup(
+        self,
+        keys: Keys,
+        *,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: Timestamp | None = None,
+        min_snapshot: int | None = None,
+        max_staleness_ms: int | None = None,
+    ) -> Call[WideRows]:
+        """Return the rows of up to 1,000 keys, all of one snapshot, None where there is no row; see `row` and `rows`."""
+        return Call(
+            decode=as_model(WideRows),
+            body=_row_keys(
+                keys,
+                columns=columns,
+                snapshot_id=snapshot_id,
+                tag=tag,
+                timestamp=timestamp,
+                min_snapshot=min_snapshot,
+                max_staleness_ms=max_staleness_ms,
+            ),
+            is_repeatable=True,
+        )
+
+    @operation("POST", f"{ROWS}/lookup")
+    def lookup_arrow(
+        self,
+        keys: Keys,
+        *,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: Timestamp | None = None,
+        min_snapshot: int | None = None,
+        max_staleness_ms: int | None = None,
+    ) -> Call[ArrowRows]:
+        """Return the rows of up to 1,000 keys as an Arrow table with the columns of the key, without missing rows."""
+        body = _row_keys(
+            keys,
+            columns=columns,
+            snapshot_id=snapshot_id,
+            tag=tag,
+            timestamp=timestamp,
+            min_snapshot=min_snapshot,
+            max_staleness_ms=max_staleness_ms,
+        )
+        return Call(
+            decode=lambda response: as_arrow_rows(response, body.keys),
+            body=body,
+            headers={"accept": ACCEPT},
+            is_repeatable=True,
+        )
+
+    @operation("GET", f"{ROWS}/status")
+    def row_status(self, key: Key) -> Call[RowStatus]:
+        """Return the status of a row by sequence group, whether the row exists or not."""
+        return Call(decode=as_model(RowStatus), query=_key_parameters(key))
+
+    @operation("GET", f"{_TABLE}/changes")
+    def changes(
+        self,
+        *,
+        after_snapshot_id: int | None = None,
+        after_tag: str | None = None,
+        after_timestamp: Timestamp | None = None,
+        until_snapshot_id: int | None = None,
+        until_tag: str | None = None,
+        until_timestamp: Timestamp | None = None,
+        mode: str | None = None,
+        consumer: str | None = None,
+        columns: Sequence[str] | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
+    ) -> Call[ChangesPage]:
+        """Return a page of the changes of a range of snapshots, oldest first; `pages` returns all pages.
+
+        Args:
+            after_snapshot_id: The range begins after this snapshot; 0: with the first one that is kept.
+            after_tag: The range begins after the snapshot of this tag.
+            after_timestamp: The range begins after the newest snapshot committed then or before.
+            until_snapshot_id: The last snapshot of the range; None: the newest.
+            until_tag: The tag of the last snapshot of the range.
+            until_timestamp: The range ends with the newest snapshot committed then or before.
+            mode: `auto`, `delta` (the written records) or `changelog` (only from a changelog).
+            consumer: The range begins at the position of this consumer.
+            columns: The columns to return, in order; None: all.
+            page_size: The largest number of changes.
+            page_token: Token of the page before, which stands for all other arguments but `page_size`.
+        """
+        return Call(
+            decode=as_model(ChangesPage),
+            query={
+                "after_snapshot_id": after_snapshot_id,
+                "after_tag": after_tag,
+                "after_timestamp": _time(after_timestamp),
+                "until_snapshot_id": until_snapshot_id,
+                "until_tag": until_tag,
+                "until_timestamp": _time(until_timestamp),
+                "mode": mode,
+                "consumer": consumer,
+                "columns": _names(columns),
+                "page_size": page_size,
+                "page_token": page_token,
+            },
+        )
+
+    @operation("GET", f"{_TABLE}/consumers")
+    def consumers(self) -> Call[ConsumerList]:
+        """Return the consumers and leases of the table."""
+        return Call(decode=as_model(ConsumerList))
+
+    @operation("PUT", f"{_TABLE}/consumers/{{consumer}}")
+    def put_consumer(
+        self, consumer: str, next_snapshot_id: int, *, confirm: str | None = None
+    ) -> Call[ConsumerView]:
+        """Set the position of a consumer; `confirm`, its name again, moves one that exists."""
+        return Call(
+            decode=as_model(ConsumerView),
+            names={"consumer": consumer},
+            query={"confirm": confirm},
+            body=ConsumerPosition(next_snapshot_id=next_snapshot_id),
+            is_repeatable=confirm
+            is not None,  # without it, the repetition of what succeeded is refused
+        )
+
+    @operation("DELETE", f"{_TABLE}/consumers/{{consumer}}")
+    def delete_consumer(self, consumer: str, *, confirm: str) -> Call[None]:
+        """Delete a consumer, whose name `confirm` repeats."""
+        return Call(
+            decode=nothing,
+            names={"consumer": consumer},
+            query={"confirm": confirm},
+            is_repeatable=True,
+        )
+
+
+def _key_parameters(key: Key) -> dict[str, Scalar]:
+    return {name: json_value(value) for name, value in key.items()}
+
+
+def _names(columns: Sequence[str] | None) -> str | None:
+    return None if columns is None else ",".join(columns)
+
+
+def _time(time: Timestamp | None) -> str | int | None:
+    return time.isoformat() if isinstance(time, datetime) else time
+
+
+def _row_keys(keys: Keys, *, timestamp: Timestamp | None, **fields: Any) -> RowKeys:
+    given = {**fields, "timestamp": _time(timestamp)}
+    set_fields = {name: value for name, value in given.items() if value is not None}
+    return RowKeys(keys=tuple(keys_of(keys)), **set_fields)

@@ -1,0 +1,160 @@
+"""Operations on the streams of a table: declaration, lifecycle, offsets and dead letters."""
+
+from collections.abc import Sequence
+
+from braid.client.answers import OffsetsAnswer, StreamAnswer, as_model, nothing
+from braid.client.operation import Call, JsonObject, Resource, operation
+from braid.schemas import (
+    DeadLetters,
+    LetterSelection,
+    OffsetsChanged,
+    OffsetsRequest,
+    OffsetsValidation,
+    RequestedReplay,
+    StreamDefinition,
+    StreamStatus,
+    StreamTrial,
+    VerbAnswer,
+)
+from braid.schemas.api import StreamValidation
+
+_STREAM = "/v1/tables/{database}/{table}/streams/{stream}"
+
+
+class StreamOperations(Resource):
+    """A stream of a table."""
+
+    @operation("PUT", _STREAM)
+    def put(
+        self,
+        definition: StreamDefinition | JsonObject,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Call[StreamAnswer]:
+        """Register the stream, or change it; a new one starts at once. `if_none_match="*"` only registers.
+
+        Raises:
+            InvalidRequest: The definition is refused; `errors` has each reason.
+        """
+        return Call(
+            decode=as_model(StreamAnswer),
+            body=definition,
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+            is_repeatable=if_match is None and if_none_match is None,
+        )
+
+    @operation("GET", _STREAM)
+    def get(self) -> Call[StreamAnswer]:
+        """Return the stream, with all defaults filled in."""
+        return Call(decode=as_model(StreamAnswer))
+
+    @operation("DELETE", _STREAM)
+    def delete(
+        self, *, if_match: str | None = None, if_none_match: str | None = None
+    ) -> Call[None]:
+        """Delete the stream, which has to be stopped; its rows stay."""
+        return Call(decode=nothing, headers={"if-match": if_match, "if-none-match": if_none_match})
+
+    @operation("POST", f"{_STREAM}/validate")
+    def validate(self, trial: StreamTrial | JsonObject) -> Call[StreamValidation]:
+        """Return the problems for which `put` would refuse a definition, and what would become of sample records."""
+        return Call(decode=as_model(StreamValidation), body=trial, is_repeatable=True)
+
+    @operation("GET", f"{_STREAM}/status")
+    def status(self) -> Call[StreamStatus]:
+        """Return the desired state of the stream, and its state as reported."""
+        return Call(decode=as_model(StreamStatus))
+
+    @operation("POST", f"{_STREAM}/start")
+    def start(self) -> Call[VerbAnswer]:
+        """Start the stream; one that failed or waits tries again at once."""
+        return Call(decode=as_model(VerbAnswer), is_repeatable=True)
+
+    @operation("POST", f"{_STREAM}/pause")
+    def pause(self) -> Call[VerbAnswer]:
+        """Pause the stream: it reads nothing, and its runner keeps it."""
+        return Call(decode=as_model(VerbAnswer), is_repeatable=True)
+
+    @operation("POST", f"{_STREAM}/resume")
+    def resume(self) -> Call[VerbAnswer]:
+        """Resume the stream where it was paused or stopped."""
+        return Call(decode=as_model(VerbAnswer), is_repeatable=True)
+
+    @operation("POST", f"{_STREAM}/restart")
+    def restart(self) -> Call[VerbAnswer]:
+        """Restart the query of the stream, which has to run. Not repeated by itself: a repetition would restart it twice."""
+        return Call(decode=as_model(VerbAnswer))
+
+    @operation("POST", f"{_STREAM}/stop")
+    def stop(self) -> Call[VerbAnswer]:
+        """Stop the stream: its runner releases it."""
+        return Call(decode=as_model(VerbAnswer), is_repeatable=True)
+
+    @operation("GET", f"{_STREAM}/offsets")
+    def offsets(self) -> Call[OffsetsAnswer]:
+        """Return where the stream continues, by partition."""
+        return Call(decode=as_model(OffsetsAnswer))
+
+    @operation("PUT", f"{_STREAM}/offsets")
+    def set_offsets(
+        self,
+        request: OffsetsRequest | JsonObject,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Call[OffsetsChanged]:
+        """Set where the stream continues, which has to be stopped."""
+        return Call(
+            decode=as_model(OffsetsChanged),
+            body=request,
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+        )
+
+    @operation("POST", f"{_STREAM}/offsets/validate")
+    def validate_offsets(self, request: OffsetsRequest | JsonObject) -> Call[OffsetsValidation]:
+        """Return what `set_offsets` would read again, skip or refuse."""
+        return Call(decode=as_model(OffsetsValidation), body=request, is_repeatable=True)
+
+    @operation("GET", f"{_STREAM}/dead-letters")
+    def dead_letters(
+        self,
+        *,
+        reason: Sequence[str] | None = None,
+        partition: int | None = None,
+        offset_start: int | None = None,
+        offset_end: int | None = None,
+        limit: int | None = None,
+        page_token: str | None = None,
+    ) -> Call[DeadLetters]:
+        """Return the numbers of the stream's dead letters, and a page of them; `limit=0`: the numbers alone.
+
+        Args:
+            reason: Letters of these reasons; None: of any.
+            partition: Letters of this Kafka partition.
+            offset_start: Letters of this offset or a later one.
+            offset_end: Letters before this offset.
+            limit: The largest number of letters.
+            page_token: Token of the page before.
+        """
+        return Call(
+            decode=as_model(DeadLetters),
+            query={
+                "reason": reason,
+                "partition": partition,
+                "offset_start": offset_start,
+                "offset_end": offset_end,
+                "limit": limit,
+                "page_token": page_token,
+            },
+        )
+
+    @operation("POST", f"{_STREAM}/dead-letters/replay")
+    def replay_dead_letters(self, selection: LetterSelection | JsonObject) -> Call[RequestedReplay]:
+        """Have the runner of the stream write the records of dead letters, each once."""
+        return Call(decode=as_model(RequestedReplay), body=selection)
+
+    @operation("DELETE", f"{_STREAM}/dead-letters/replay")
+    def withdraw_replay(self) -> Call[None]:
+        """Withdraw the replay that is under way."""
+        return Call(decode=nothing, is_repeatable=True)

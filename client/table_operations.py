@@ -1,0 +1,130 @@
+"""Operations on tables: declaration, schema changes, maintenance and metadata."""
+
+from datetime import datetime
+from uuid import uuid4
+
+from braid.client.answers import TableAnswer, as_model, nothing
+from braid.client.operation import Call, JsonObject, Resource, operation
+from braid.schemas import MaintenanceStatus, SchemaChanges, TableSpec
+from braid.schemas.api import SchemaList, StreamList, TableInspection, Validation
+
+_TABLE = "/v1/tables/{database}/{table}"
+
+
+class TableOperations(Resource):
+    """A table: its declaration, its schema, its streams, and what it is made of."""
+
+    @operation("PUT", _TABLE)
+    def put(
+        self,
+        spec: TableSpec | JsonObject,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Call[TableAnswer]:
+        """Create the table, or change its rules of row status; `if_none_match="*"` only creates.
+
+        Raises:
+            Conflict: The table exists with another declaration.
+            InvalidRequest: The declaration is refused; `errors` has each reason.
+        """
+        return Call(
+            decode=as_model(TableAnswer),
+            body=spec,
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+            is_repeatable=if_match is None and if_none_match is None,
+        )
+
+    @operation("GET", _TABLE)
+    def get(self) -> Call[TableAnswer]:
+        """Return the declaration of the table, and all its columns."""
+        return Call(decode=as_model(TableAnswer))
+
+    @operation("DELETE", _TABLE)
+    def drop(self, *, confirm: str, keep_data: bool = False) -> Call[None]:
+        """Drop the table, whose name `confirm` repeats; with `keep_data` its files stay."""
+        return Call(decode=nothing, query={"confirm": confirm, "keep_data": keep_data})
+
+    @operation("POST", f"{_TABLE}/validate")
+    def validate(self, spec: TableSpec | JsonObject) -> Call[Validation]:
+        """Return the problems for which `put` would refuse a declaration."""
+        return Call(decode=as_model(Validation), body=spec, is_repeatable=True)
+
+    @operation("POST", f"{_TABLE}/schema-changes")
+    def change_schema(
+        self,
+        changes: SchemaChanges | JsonObject,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Call[TableAnswer]:
+        """Make all of the changes or none, once: without an `idempotency_key` the call has a new one, for its own retries."""
+        return Call(
+            decode=as_model(TableAnswer),
+            body=changes,
+            headers={
+                "if-match": if_match,
+                "if-none-match": if_none_match,
+                "idempotency-key": idempotency_key or uuid4().hex,
+            },
+            is_repeatable=True,
+        )
+
+    @operation("POST", f"{_TABLE}/schema-changes/validate")
+    def validate_schema_changes(self, changes: SchemaChanges | JsonObject) -> Call[Validation]:
+        """Return the problems for which `change_schema` would refuse changes."""
+        return Call(decode=as_model(Validation), body=changes, is_repeatable=True)
+
+    @operation("GET", f"{_TABLE}/schemas")
+    def schemas(self) -> Call[SchemaList]:
+        """Return the schemas of the table, newest first."""
+        return Call(decode=as_model(SchemaList))
+
+    @operation("GET", f"{_TABLE}/streams")
+    def streams(self) -> Call[StreamList]:
+        """Return the streams of the table, by name."""
+        return Call(decode=as_model(StreamList))
+
+    @operation("GET", f"{_TABLE}/maintenance")
+    def maintenance(self) -> Call[MaintenanceStatus]:
+        """Return the state of the table's compaction."""
+        return Call(decode=as_model(MaintenanceStatus))
+
+    @operation("GET", f"{_TABLE}/inspect/{{view}}")
+    def inspect(
+        self,
+        view: str,
+        *,
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: str | int | datetime | None = None,
+        last: int | None = None,
+        offset: int | None = None,
+        limit: int | None = None,
+    ) -> Call[TableInspection]:
+        """Return a page of a view of the table's metadata.
+
+        Args:
+            view: `snapshots`, `files` and so on.
+            snapshot_id: The snapshot that is shown; None: the newest.
+            tag: The tag whose snapshot is shown.
+            timestamp: The newest snapshot committed then or before is shown.
+            last: Number of snapshots, for views of the history.
+            offset: Number of rows before the page.
+            limit: The largest number of rows.
+        """
+        return Call(
+            decode=as_model(TableInspection),
+            names={"view": view},
+            query={
+                "snapshot_id": snapshot_id,
+                "tag": tag,
+                "timestamp": timestamp.isoformat()
+                if isinstance(timestamp, datetime)
+                else timestamp,
+                "last": last,
+                "offset": offset,
+                "limit": limit,
+            },
+        )
