@@ -150,6 +150,7 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.SNAPSHOT_NOT_REACHED: SnapshotNotReached,
     ProblemCode.EXPIRED: Expired,
     ProblemCode.REQUEST_TIMEOUT: Unavailable,
+    ProblemCode.TOO_MANY_REQUESTS: Unavailable,
     ProblemCode.STORAGE_UNAVAILABLE: Unavailable,
     ProblemCode.NOT_READY: Unavailable,
     ProblemCode.OVERLOADED: Unavailable,

@@ -37,6 +37,7 @@ class ProblemCode(StrEnum):
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     LIMIT_EXCEEDED = "limit_exceeded"
     HOST_REFUSED = "host_refused"
+    TOO_MANY_REQUESTS = "too_many_requests"
     HEADERS_TOO_LARGE = "headers_too_large"
     UNSUPPORTED_FEATURE = "unsupported_feature"
     STORAGE_UNAVAILABLE = "storage_unavailable"
@@ -51,6 +52,7 @@ class ProblemCode(StrEnum):
 RETRYABLE_CODES: Final = frozenset(
     {
         ProblemCode.REQUEST_TIMEOUT,
+        ProblemCode.TOO_MANY_REQUESTS,
         ProblemCode.STORAGE_UNAVAILABLE,
         ProblemCode.NOT_READY,
         ProblemCode.OVERLOADED,

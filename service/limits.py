@@ -7,8 +7,12 @@ docs/decisions/0036-bounds-of-requests.md has the reasons for most of them. Othe
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from braid.schemas import ProblemCode
+
+ROWS_BYTES_MAX: Final = 32 << 20
+"""Bytes of the rows of one answer; six such answers are made at once."""
 
 
 class RequestClass(StrEnum):
@@ -28,15 +32,15 @@ class ClassLimits:
     Attributes:
         running: Requests that run at once.
         waiting: Requests that wait; further ones are refused at once.
-        wait_seconds: The longest wait, after which a request is refused.
-        refusal: The problem of a request that is refused.
+        wait_seconds: The longest wait, after which a request is answered 503.
+        refusal: The problem of a request that is refused at once.
         retry_after: Seconds after which a refused client may try again.
     """
 
     running: int
     waiting: int
     wait_seconds: float = 10.0
-    refusal: ProblemCode = ProblemCode.OVERLOADED
+    refusal: ProblemCode = ProblemCode.TOO_MANY_REQUESTS
     retry_after: int = 1
 
 

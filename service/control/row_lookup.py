@@ -6,16 +6,19 @@ everything that was committed until then.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from braid.formats.json_values import json_row
 from braid.formats.key_values import parse_key, parse_keys
-from braid.lake import LakeError, SnapshotLookup
+from braid.lake import LakeError, LimitExceeded, SnapshotLookup
 from braid.schemas import RowStatus, SnapshotInfo, TableDocument
 from braid.service.control.row_status import row_status, status_columns
+from braid.service.limits import ROWS_BYTES_MAX
 from braid.service.times import iso_utc
+
+_KEYS_AT_ONCE: Final = 100
 
 WriteRow = Callable[[Mapping[str, object]], dict[str, Any]]
 """Returns the JSON values of a row (`json_writer`)."""
@@ -108,10 +111,29 @@ def find_rows(
     keys: Sequence[Mapping[str, str | int | float]],
     *,
     columns: Sequence[str] | None = None,
-) -> list[dict[str, Any] | None]:
-    """Return the rows of several keys, in their order, None where there is no row; see `find_row`."""
-    rows = at.lookup.get_many(parse_keys(at.lookup.schema, keys), columns=columns)
-    return [None if row is None else at.write_row(row) for row in rows]
+    bytes_max: int = ROWS_BYTES_MAX,
+) -> list[orjson.Fragment | None]:
+    """Return the rows of several keys as JSON, in their order, None where there is no row; see `find_row`.
+
+    Raises:
+        LimitExceeded: The rows have more than `bytes_max` bytes.
+    """
+    parsed = parse_keys(at.lookup.schema, keys)
+    rows: list[orjson.Fragment | None] = []
+    size = 0
+    # In parts, and as bytes at once: rows are large as Python values, and the answer is refused before all are read.
+    for start in range(0, len(parsed), _KEYS_AT_ONCE):
+        for row in at.lookup.get_many(parsed[start : start + _KEYS_AT_ONCE], columns=columns):
+            written = None if row is None else orjson.dumps(at.write_row(row))
+            size += 0 if written is None else len(written)
+            rows.append(None if written is None else orjson.Fragment(written))
+        if size > bytes_max:
+            message = (
+                f"the first {len(rows)} of {len(parsed)} rows have {size} bytes; the limit is {bytes_max}\n"
+                "hint: ask for fewer keys, or for some columns"
+            )
+            raise LimitExceeded(message)
+    return rows
 
 
 def find_row_status(at: LookedUp, document: TableDocument, key: Mapping[str, object]) -> RowStatus:

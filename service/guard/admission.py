@@ -2,7 +2,8 @@
 
 Requests run in threads, and each may wait for storage. Without bounds, forty slow requests of one kind would occupy
 every thread; with bounds, only requests of the same class wait. The number of waiting requests is bounded too. A
-request beyond that bound is refused at once, and a waiting request after `wait_seconds`. `/health` has no bound.
+request beyond that bound is refused at once (`ClassLimits.refusal`: clients send more than the service takes), and a waiting
+request after `wait_seconds` (`overloaded`: the service is too slow). `/health` has no bound.
 """
 
 import asyncio
@@ -24,24 +25,24 @@ class _Gate:
     def __post_init__(self) -> None:
         self.running = asyncio.Semaphore(self.limits.running)
 
-    async def enter(self) -> bool:
-        """Take a slot; return False if too many requests wait already, or no slot is free in time."""
+    async def enter(self) -> ProblemCode | None:
+        """Take a slot, and return None; or return why there is none: too many requests wait, or no slot is free in time."""
         # `locked` is also true while others wait, so that no request overtakes them.
         if not self.running.locked():
             await self.running.acquire()
-            return True
+            return None
         if self.waiting >= self.limits.waiting:
-            return False
+            return self.limits.refusal
         assert self.waiting >= 0, "a gate counts only its own waiting requests"
         self.waiting += 1
         try:
             async with asyncio.timeout(self.limits.wait_seconds):
                 await self.running.acquire()
         except TimeoutError:
-            return False
+            return ProblemCode.OVERLOADED
         finally:
             self.waiting -= 1
-        return True
+        return None
 
 
 class Admission:
@@ -60,9 +61,10 @@ class Admission:
             await self._app(scope, receive, send)
             return
         gate = self._gates[request_class]
-        if not await gate.enter():
+        refusal = await gate.enter()
+        if refusal is not None:
             await send_problem(
-                gate.limits.refusal,
+                refusal,
                 f"{gate.limits.running} requests of the class `{request_class.value}` are running"
                 f"{', and others wait' if gate.limits.waiting else ''}; try again later",
                 scope=scope,

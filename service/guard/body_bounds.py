@@ -75,7 +75,7 @@ class BodyBounds:
         except _ClientDisconnected:
             return
         except _Refused as refused:
-            is_busy = refused.code is ProblemCode.OVERLOADED
+            is_busy = refused.code is ProblemCode.TOO_MANY_REQUESTS
             await send_problem(
                 refused.code,
                 refused.detail,
@@ -132,7 +132,7 @@ class BodyBounds:
                     "the bodies of current requests use all the memory that is allowed for "
                     "bodies; try again later"
                 )
-                raise _Refused(ProblemCode.OVERLOADED, detail)
+                raise _Refused(ProblemCode.TOO_MANY_REQUESTS, detail)
             parts.append(part)
             held[0] += len(part)
             self._buffered += len(part)

@@ -25,6 +25,7 @@
 | unsupported_media_type | 415    | sends `content-type: application/json`               |
 | host_refused           | 421    | uses a name that the service answers to              |
 | invalid_request        | 422    | fixes every field of `errors`                        |
+| too_many_requests      | 429    | tries again after `retry-after` seconds, less often  |
 | too_many_subscriptions | 429    | tries again after `retry-after` seconds              |
 | headers_too_large      | 431    | sends less                                           |
 | internal_error         | 500    | reports it to the operators, with the request id     |
@@ -94,6 +95,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.UNSUPPORTED_MEDIA_TYPE: (415, "The body is not sent as JSON"),
     ProblemCode.HOST_REFUSED: (421, "The request is for another service"),
     ProblemCode.INVALID_REQUEST: (422, "The request breaks rules"),
+    ProblemCode.TOO_MANY_REQUESTS: (429, "Too many requests are waiting"),
     ProblemCode.TOO_MANY_SUBSCRIPTIONS: (429, "There are too many subscriptions"),
     ProblemCode.HEADERS_TOO_LARGE: (431, "The head of the request is too large"),
     ProblemCode.INTERNAL_ERROR: (500, "The service failed"),

@@ -47,7 +47,7 @@ def test_a_full_class_is_refused_and_others_continue() -> None:
             answers = await asyncio.gather(*reads)
             after = await client.get("/v1/tables")
 
-        assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
         assert refused.headers["retry-after"] == "1"
         assert [answer.status_code for answer in (*beside, *answers, after)] == [200] * 7
 

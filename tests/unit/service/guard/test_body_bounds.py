@@ -83,7 +83,7 @@ def test_bodies_that_are_held_are_bounded_together() -> None:
 
     answer = ask(guard(tight), "POST", content=b" " * 1_000)
 
-    assert (answer.status_code, answer.json()["code"]) == (503, "overloaded")
+    assert (answer.status_code, answer.json()["code"]) == (429, "too_many_requests")
     assert answer.headers["retry-after"] == "1"
 
 

@@ -16,31 +16,6 @@ def app_for(*hosts: str) -> BraidApp:
     return create_app(settings, file_io=storage, clock=clock)
 
 
-ADDRESSES = [
-    (method, path)
-    for path, methods in app_for().openapi()["paths"].items()
-    for method in methods
-    if path not in ("/health", "/ready")
-]
-
-
-@pytest.mark.parametrize(("method", "path"), ADDRESSES)
-def test_every_address_is_inside_of_the_layers(method: str, path: str) -> None:
-    client = HttpClient(app_for("braid.example"))
-
-    for name in ("database", "table", "stream", "consumer", "view", "replay"):
-        path = path.replace(f"{{{name}}}", "x")
-    refused = client.request(method.upper(), path, headers={"host": "other.example"})
-
-    assert (refused.status_code, refused.json()["code"]) == (421, "host_refused")
-    assert refused.headers["x-request-id"] == refused.json()["request_id"]
-    known = client.request(
-        method.upper(), path, headers={"host": "braid.example", "x-request-id": "mine"}
-    )
-    assert known.status_code != 421
-    assert known.headers["x-request-id"] == "mine"
-
-
 @pytest.mark.parametrize("path", ["/v1/tables/a/b/rows", "/v1/tables/a/b/rows/status"])
 def test_other_methods_of_the_address_of_rows_are_refused_by_the_framework(path: str) -> None:
     refused = HttpClient(app_for("*")).request("HEAD", path)
