@@ -8,7 +8,7 @@ From the top down:
 | module | what |
 |---|---|
 | `client` | clients, and their tables and streams; rows of many keys |
-| `service_operations`, `table_operations`, `stream_operations`, `row_operations` | the operations of the API |
+| `service_operations`, `table_operations`, `stream_operations`, `row_operations`, `view_operations` | the operations of the API |
 | `operation` | operations, defined once for both clients |
 | `sending`, `retries` | requests over HTTP; when they are repeated |
 | `answers`, `many_rows`, `keys` | answers from responses; rows of many keys, and data frames; keys as callers have them |
@@ -21,10 +21,12 @@ from braid.client.client import (
     AsyncClient,
     AsyncStream,
     AsyncTable,
+    AsyncView,
     Client,
     ClientSettings,
     Stream,
     Table,
+    View,
 )
 from braid.client.errors import (
     AccessRefused,
@@ -44,6 +46,7 @@ from braid.client.errors import (
     TableNotFound,
     Unavailable,
     UnexpectedAnswer,
+    ViewNotFound,
 )
 from braid.client.many_rows import ArrowRows
 from braid.client.pages import async_pages, pages
@@ -56,6 +59,7 @@ __all__ = [
     "AsyncClient",
     "AsyncStream",
     "AsyncTable",
+    "AsyncView",
     "BraidError",
     "Client",
     "ClientSettings",
@@ -81,6 +85,8 @@ __all__ = [
     "TableNotFound",
     "Unavailable",
     "UnexpectedAnswer",
+    "View",
+    "ViewNotFound",
     "async_pages",
     "pages",
 ]

@@ -28,6 +28,7 @@ from braid.client.sending import AsyncSender, Sender
 from braid.client.service_operations import ServiceOperations
 from braid.client.stream_operations import StreamOperations
 from braid.client.table_operations import TableOperations
+from braid.client.view_operations import ViewOperations
 from braid.schemas.api import WideRows
 
 if TYPE_CHECKING:
@@ -80,12 +81,24 @@ class AsyncStream(StreamOperations, AsyncResource):
     """A stream of a table, for coroutines."""
 
 
+class View(ViewOperations, SyncResource):
+    """A feature view of a table."""
+
+
+class AsyncView(ViewOperations, AsyncResource):
+    """A feature view of a table, for coroutines."""
+
+
 class Table(RowOperations, TableOperations, SyncResource):
     """A table."""
 
     def stream(self, name: str) -> Stream:
         """Return a stream of the table; nothing is requested."""
         return Stream(self._sender, {**self.names, "stream": name})
+
+    def view(self, name: str) -> View:
+        """Return a feature view of the table; nothing is requested."""
+        return View(self._sender, {**self.names, "view": name})
 
     @overload
     def rows(
@@ -147,6 +160,10 @@ class AsyncTable(RowOperations, TableOperations, AsyncResource):
     def stream(self, name: str) -> AsyncStream:
         """Return a stream of the table; nothing is requested."""
         return AsyncStream(self._sender, {**self.names, "stream": name})
+
+    def view(self, name: str) -> AsyncView:
+        """Return a feature view of the table; nothing is requested."""
+        return AsyncView(self._sender, {**self.names, "view": name})
 
     @overload
     async def rows(

@@ -102,6 +102,10 @@ class RowNotFound(NotFound):
     """The table has no such row in the requested state."""
 
 
+class ViewNotFound(NotFound):
+    """The table has no feature view of that name."""
+
+
 class Conflict(Refused):
     """The state of the table or the stream forbids the request now."""
 
@@ -139,6 +143,7 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.TABLE_NOT_FOUND: TableNotFound,
     ProblemCode.STREAM_NOT_FOUND: StreamNotFound,
     ProblemCode.ROW_NOT_FOUND: RowNotFound,
+    ProblemCode.VIEW_NOT_FOUND: ViewNotFound,
     ProblemCode.TABLE_EXISTS: Conflict,
     ProblemCode.STREAM_EXISTS: Conflict,
     ProblemCode.STREAM_NOT_STOPPED: Conflict,
@@ -151,6 +156,7 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.EXPIRED: Expired,
     ProblemCode.REQUEST_TIMEOUT: Unavailable,
     ProblemCode.TOO_MANY_REQUESTS: Unavailable,
+    ProblemCode.TOO_MANY_SUBSCRIPTIONS: Unavailable,
     ProblemCode.STORAGE_UNAVAILABLE: Unavailable,
     ProblemCode.NOT_READY: Unavailable,
     ProblemCode.OVERLOADED: Unavailable,

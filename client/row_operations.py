@@ -56,8 +56,8 @@ class RowOperations(Resource):
         return Call(
             decode=as_model(RowAnswer),
             query={
-                **_key_parameters(key),
-                "columns": _names(columns),
+                **key_parameters(key),
+                "columns": names_of(columns),
                 "snapshot_id": snapshot_id,
                 "tag": tag,
                 "timestamp": _time(timestamp),
@@ -73,7 +73,7 @@ class RowOperations(Resource):
         """Return the newest row of a key; None if nothing has changed since an answer with this `etag`."""
         return Call(
             decode=as_model_unless_known(RowAnswer),
-            query={**_key_parameters(key), "columns": _names(columns)},
+            query={**key_parameters(key), "columns": names_of(columns)},
             headers={"if-none-match": etag},
         )
 
@@ -92,7 +92,7 @@ class RowOperations(Resource):
         """Return the rows of up to 1,000 keys, all of one snapshot, None where there is no row; see `row` and `rows`."""
         return Call(
             decode=as_model(WideRows),
-            body=_row_keys(
+            body=row_keys(
                 keys,
                 columns=columns,
                 snapshot_id=snapshot_id,
@@ -117,7 +117,7 @@ class RowOperations(Resource):
         max_staleness_ms: int | None = None,
     ) -> Call[ArrowRows]:
         """Return the rows of up to 1,000 keys as an Arrow table with the columns of the key, without missing rows."""
-        body = _row_keys(
+        body = row_keys(
             keys,
             columns=columns,
             snapshot_id=snapshot_id,
@@ -136,7 +136,7 @@ class RowOperations(Resource):
     @operation("GET", f"{ROWS}/status")
     def row_status(self, key: Key) -> Call[RowStatus]:
         """Return the status of a row by sequence group, whether the row exists or not."""
-        return Call(decode=as_model(RowStatus), query=_key_parameters(key))
+        return Call(decode=as_model(RowStatus), query=key_parameters(key))
 
     @operation("GET", f"{_TABLE}/changes")
     def changes(
@@ -180,7 +180,7 @@ class RowOperations(Resource):
                 "until_timestamp": _time(until_timestamp),
                 "mode": mode,
                 "consumer": consumer,
-                "columns": _names(columns),
+                "columns": names_of(columns),
                 "page_size": page_size,
                 "page_token": page_token,
             },
@@ -216,11 +216,13 @@ class RowOperations(Resource):
         )
 
 
-def _key_parameters(key: Key) -> dict[str, Scalar]:
+def key_parameters(key: Key) -> dict[str, Scalar]:
+    """Return a key as parameters of an address."""
     return {name: json_value(value) for name, value in key.items()}
 
 
-def _names(columns: Sequence[str] | None) -> str | None:
+def names_of(columns: Sequence[str] | None) -> str | None:
+    """Return columns as the value of a parameter."""
     return None if columns is None else ",".join(columns)
 
 
@@ -228,7 +230,8 @@ def _time(time: Timestamp | None) -> str | int | None:
     return time.isoformat() if isinstance(time, datetime) else time
 
 
-def _row_keys(keys: Keys, *, timestamp: Timestamp | None, **fields: Any) -> RowKeys:
+def row_keys(keys: Keys, *, timestamp: Timestamp | None, **fields: Any) -> RowKeys:
+    """Return the body of a request for several rows; fields that are None are left out."""
     given = {**fields, "timestamp": _time(timestamp)}
     set_fields = {name: value for name, value in given.items() if value is not None}
     return RowKeys(keys=tuple(keys_of(keys)), **set_fields)

@@ -1,14 +1,22 @@
 """Operations on tables: declaration, schema changes, maintenance and metadata."""
 
 from datetime import datetime
+from typing import Final
 from uuid import uuid4
 
 from braid.client.answers import TableAnswer, as_model, nothing
 from braid.client.operation import Call, JsonObject, Resource, operation
-from braid.schemas import MaintenanceStatus, SchemaChanges, TableSpec
+from braid.schemas import (
+    MaintenanceStatus,
+    SchemaChanges,
+    TableSpec,
+    TableTestReport,
+    TableTestRequest,
+)
 from braid.schemas.api import SchemaList, StreamList, TableInspection, Validation
 
-_TABLE = "/v1/tables/{database}/{table}"
+NO_CASES: Final = TableTestRequest()
+_TABLE: Final = "/v1/tables/{database}/{table}"
 
 
 class TableOperations(Resource):
@@ -75,6 +83,11 @@ class TableOperations(Resource):
     def validate_schema_changes(self, changes: SchemaChanges | JsonObject) -> Call[Validation]:
         """Return the problems for which `change_schema` would refuse changes."""
         return Call(decode=as_model(Validation), body=changes, is_repeatable=True)
+
+    @operation("POST", f"{_TABLE}:test")
+    def run_tests(self, request: TableTestRequest | JsonObject = NO_CASES) -> Call[TableTestReport]:
+        """Run tests of the table, by default those of its declaration; the table is neither read nor written."""
+        return Call(decode=as_model(TableTestReport), body=request, is_repeatable=True)
 
     @operation("GET", f"{_TABLE}/schemas")
     def schemas(self) -> Call[SchemaList]:

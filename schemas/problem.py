@@ -53,6 +53,7 @@ RETRYABLE_CODES: Final = frozenset(
     {
         ProblemCode.REQUEST_TIMEOUT,
         ProblemCode.TOO_MANY_REQUESTS,
+        ProblemCode.TOO_MANY_SUBSCRIPTIONS,
         ProblemCode.STORAGE_UNAVAILABLE,
         ProblemCode.NOT_READY,
         ProblemCode.OVERLOADED,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from braid.schemas import ProblemCode
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.request_class import class_of
 from braid.service.limits import ClassLimits, RequestLimits

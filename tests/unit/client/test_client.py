@@ -25,6 +25,7 @@ from braid.client import (
     TableNotFound,
     Unavailable,
     UnexpectedAnswer,
+    ViewNotFound,
     async_pages,
     pages,
 )
@@ -177,6 +178,28 @@ def test_the_service_and_the_metadata_of_a_table_are_shown(parcels: Client) -> N
     assert table.inspect("snapshots", limit=1).rows_total == 1
 
 
+def test_a_feature_view_answers_with_its_status(client: Client, catalog: Catalog) -> None:
+    table = client.table("shop.parcels")
+    view = {"name": "places", "columns": [{"column": "city", "name": "place"}]}
+    table.put({**PARCELS, "merge_engine": "partial-update", "sequence_groups": [{"name": "all", "columns": ["paid", "city"]}], "views": [view]})  # fmt: skip
+    write(catalog, {7: "Ulm"})
+
+    found = table.view("places").lookup([{"id": 7}, {"id": 8}])
+
+    assert found.rows[0] is not None
+    assert found.rows[0].row == {"place": "Ulm"} == table.view("places").row({"id": 7}).row
+    with pytest.raises(ViewNotFound):
+        table.view("none").row({"id": 7})
+
+
+def test_tests_of_a_table_are_run(parcels: Client) -> None:
+    table = parcels.table("shop.parcels")
+    expected = {"rows": [{"key": {"id": 1}, "exists": False}]}
+
+    assert table.run_tests().cases == ()
+    assert table.run_tests({"cases": [{"name": "no records", "expect": expected}]}).passed
+
+
 @pytest.mark.parametrize("name", ["", "parcels", ".parcels", "shop."])
 def test_a_table_needs_both_parts_of_its_name(parcels: Client, name: str) -> None:
     with pytest.raises(ValueError, match=r"expected the name of a table as `database\.table`"):
@@ -266,7 +289,9 @@ def test_the_asynchronous_client_answers_the_same(app: BraidApp) -> None:
 
 def scripted(*answers: httpx.Response | Exception) -> tuple[Client, list[float], list[str]]:
     """Return a client whose requests get these answers, the pauses that it makes, and what it sends."""
-    left, pauses, sent = list(answers), [], []
+    left = list(answers)
+    pauses: list[float] = []
+    sent: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         sent.append(f"{request.method} {request.url.path}")
@@ -275,7 +300,6 @@ def scripted(*answers: httpx.Response | Exception) -> tuple[Client, list[float],
             raise given
         return given
 
-    pauses: list[float]
     settings = ClientSettings(chance=random.Random(1))
     transport = httpx.MockTransport(answer)
     return (

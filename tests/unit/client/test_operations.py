@@ -11,22 +11,32 @@ from braid.client.row_operations import RowOperations
 from braid.client.service_operations import ServiceOperations
 from braid.client.stream_operations import StreamOperations
 from braid.client.table_operations import TableOperations
+from braid.client.view_operations import ViewOperations
 from braid.lake import MemoryFileIO
 from braid.service.app import create_app
 from braid.service.settings import ServiceSettings
 
 Route = tuple[str, str]
 # These read the whole query themselves, because columns of the key are parameters.
-KEYED = ("/v1/tables/{database}/{table}/rows", "/v1/tables/{database}/{table}/rows/status")
+KEYED = tuple(
+    f"/v1/tables/{{database}}/{{table}}/{path}"
+    for path in ("rows", "rows/status", "views/{view}/rows")
+)
+# Answers without end, for which an operation has no form.
+EVENTS = "/v1/tables/{database}/{table}/rows/events"
 RESOURCES = {
     ServiceOperations: frozenset[str](),
     TableOperations: frozenset({"database", "table"}),
     RowOperations: frozenset({"database", "table"}),
+    ViewOperations: frozenset({"database", "table", "view"}),
     StreamOperations: frozenset({"database", "table", "stream"}),
 }
 API: dict[str, Any] = create_app(ServiceSettings(warehouse="/w"), file_io=MemoryFileIO()).openapi()
 ROUTES: list[Route] = [
-    (method.upper(), path) for path, methods in API["paths"].items() for method in methods
+    (method.upper(), path)
+    for path, methods in API["paths"].items()
+    for method in methods
+    if path != EVENTS
 ]
 
 

@@ -36,5 +36,7 @@ def test_more_bytes_than_an_answer_may_have_are_refused_before_all_rows_are_read
     keys = [{"id": number} for number in range(300)]
 
     assert len(find_rows(at, keys, bytes_max=40_000)) == 300
-    with pytest.raises(LimitExceeded, match=r"the first 200 of 300 rows have .* the limit is 20000"):
+    with pytest.raises(
+        LimitExceeded, match=r"the first 200 of 300 rows have .* the limit is 20000"
+    ):
         find_rows(at, keys, bytes_max=20_000)
