@@ -10,5 +10,6 @@
 | `shape` | topics, table, messages |
 | `filling`, `producing` | programs that produce messages, as fast as possible or at a given rate |
 | `commit_log` | commits of the table, and figures of them |
+| `served_log` | times at which the service began to serve snapshots |
 | `processes` | processor time and memory of processes |
 """

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import httpx
 
 from benchmarks.ingest.processes import ProcessWatch
-from benchmarks.ingest.shape import CLUSTER, PARTITIONS, STREAMS, stream_request, table_request
+from benchmarks.ingest.shape import CLUSTER, KEY, PARTITIONS, STREAMS, stream_request, table_request
 from benchmarks.ingest.sizes import Sizes
 from braid.demo.broker import KafkaBroker
 from braid.demo.ports import free_port
@@ -216,6 +216,10 @@ class IngestBed:
             return self._http.get("/ready").status_code == httpx.codes.OK
         except httpx.TransportError:
             return False
+
+    def row_address(self, name: str, key: int) -> str:
+        """Return the address of a row of a table."""
+        return f"{self._http.base_url}{_path(name)}/rows?{KEY}={key}"
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send a request to the service, and return the JSON object of its answer.

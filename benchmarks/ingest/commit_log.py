@@ -25,12 +25,14 @@ class Commit:
         time_ms: Time of the snapshot, milliseconds since 1970 UTC.
         records: Records that the batch accounts for.
         end: Next offset by partition.
+        snapshot_id: Id of the snapshot; 0: the table has no snapshots of ours.
     """
 
     stream: str
     time_ms: int
     records: int
     end: Mapping[int, int]
+    snapshot_id: int = 0
 
 
 def read_commits(table: Table, *, after: int = 0) -> list[Commit]:
@@ -55,6 +57,7 @@ def read_commits(table: Table, *, after: int = 0) -> list[Commit]:
                     time_ms=snapshot.time_millis,
                     records=batch.account.records,
                     end=batch.end,
+                    snapshot_id=snapshot_id,
                 )
             )
     return found[::-1]

@@ -1,19 +1,27 @@
-"""Measurement of the time from producing a record to its commit, at a steady rate.
+"""Measurement of the time from producing a record to its commit, and to the first answer of the service that has it, at a steady rate.
 
-The wait of a record ends with the first snapshot whose offsets are above the record's offset. The first fifth of
-the time is not counted, because the JVM still compiles code.
+The wait of a record ends with the first snapshot whose offsets are above the record's offset, or when this snapshot is served. The first
+fifth of the time is not counted, because the JVM still compiles code.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from benchmarks.figure import figure
 from benchmarks.ingest.bed import TIMEOUT_S, IngestBed, filled_bed
-from benchmarks.ingest.commit_log import Milliseconds, percentile, read_commits, waits_ms
+from benchmarks.ingest.commit_log import (
+    Commit,
+    Milliseconds,
+    percentile,
+    read_commits,
+    waits_ms,
+)
+from benchmarks.ingest.served_log import ServedLog
 from benchmarks.ingest.shape import PARTITIONS, STREAMS
-from benchmarks.ingest.sizes import AIM_P95_MS, Sizes
+from benchmarks.ingest.sizes import AIM_P95_MS, AIM_SERVED_P95_MS, Sizes
 from braid.demo.processes import ProcessFailed
 from braid.lake import Table, positions_of
 
@@ -33,44 +41,72 @@ def run(sizes: Sizes) -> Iterator[dict[str, Any]]:
         bed.start_runner()
         bed.wait_records(table, warm_up)
         first = _offsets(table)
-        sent = _produce(bed, sizes, topics, first=warm_up)
-        produced = sum(map(len, sent.values()))
-        bed.wait_records(table, warm_up + produced // len(STREAMS))
-        commits = read_commits(table)
-    waits = []
-    for stream in STREAMS:
-        those = [commit for commit in commits if commit.stream == stream]
-        by_part = {part: sent[f"{stream}/{part}"] for part in range(PARTITIONS)}
-        waits.append(waits_ms(by_part, those, first=first[stream]))
+        with ServedLog(bed.row_address("wide", 0)) as served:
+            sent = _produce(bed, sizes, topics, first=warm_up)
+            produced = sum(map(len, sent.values()))
+            bed.wait_records(table, warm_up + produced // len(STREAMS))
+            commits = read_commits(table)
+            served.wait_for(commits[-1].snapshot_id)
+    answers = [replace(each, time_ms=served.time_ms(each.snapshot_id)) for each in commits]
     times = np.concatenate([sent[f"{stream}/{part}"] for stream, part in _parts()])
-    yield from latency_figures(np.concatenate(waits), times, sizes)
+    rate = len(times) / max(1, int(times.max() - times.min())) * 1_000
+    yield figure(f"{_name(sizes)}, sent", rate, "records/s")
+    for end, seen, aim_ms in (
+        ("committed", commits, AIM_P95_MS),
+        ("served", answers, AIM_SERVED_P95_MS),
+    ):
+        yield from latency_figures(_waits(seen, sent, first), times, sizes, end=end, aim_ms=aim_ms)
 
 
-def latency_figures(waits: Milliseconds, times: Milliseconds, sizes: Sizes) -> list[dict[str, Any]]:
+def _waits(
+    commits: Sequence[Commit],
+    sent: Mapping[str, Milliseconds],
+    first: Mapping[str, Mapping[int, int]],
+) -> Milliseconds:
+    """Return the wait of each record, stream by stream."""
+    return np.concatenate(
+        [
+            waits_ms(
+                {part: sent[f"{stream}/{part}"] for part in range(PARTITIONS)},
+                [commit for commit in commits if commit.stream == stream],
+                first=first[stream],
+            )
+            for stream in STREAMS
+        ]
+    )
+
+
+def latency_figures(
+    waits: Milliseconds, times: Milliseconds, sizes: Sizes, *, end: str, aim_ms: int
+) -> list[dict[str, Any]]:
     """Return the figures of records' waits.
 
     Args:
         waits: Of each record, milliseconds.
         times: When it was sent, milliseconds.
         sizes: The rate and the trigger that were asked for.
+        end: What ends a wait.
+        aim_ms: Upper bound of the 95th percentile.
     """
-    begin, end = int(times.min()), int(times.max())
-    counted = waits[times >= begin + _UNCOUNTED * (end - begin)]
-    name = f"latency: {sizes.rate:,} records/s, trigger {sizes.trigger_ms} ms"
-    length_s = max(1, end - begin) / 1_000
+    first, last = int(times.min()), int(times.max())
+    counted = waits[times >= first + _UNCOUNTED * (last - first)]
+    name = f"{_name(sizes)}, produced → {end}"
     return [
-        figure(f"{name}, sent", len(waits) / length_s, "records/s"),
         *(
             figure(
-                f"{name}, produced → committed, {what}",
+                f"{name}, {what}",
                 percentile(counted, share),
                 "ms",
-                AIM_P95_MS if what == "95 %" else None,
+                aim_ms if what == "95 %" else None,
             )
             for what, share in _SHARES.items()
         ),
-        figure(f"{name}, produced → committed, longest", float(counted.max()), "ms"),
+        figure(f"{name}, longest", float(counted.max()), "ms"),
     ]
+
+
+def _name(sizes: Sizes) -> str:
+    return f"latency: {sizes.rate:,} records/s, trigger {sizes.trigger_ms} ms"
 
 
 def _parts() -> list[tuple[str, int]]:

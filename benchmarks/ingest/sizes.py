@@ -6,6 +6,7 @@ from typing import Final
 AIM_RECORDS_S: Final = 250_000
 AIM_FIRST_COMMIT_S: Final = 15
 AIM_P95_MS: Final = 600
+AIM_SERVED_P95_MS: Final = 1_000
 AIM_GROWTH_TIMES: Final = 1.1
 
 
