@@ -113,6 +113,8 @@ def _integer(value: object, bits: int) -> int:
 
 def _whole_number(value: object) -> int | None:
     """Return a value as an int if it is a whole number, else None."""
+    if type(value) is int:
+        return value  # the usual case: the checks of protocols below take microseconds
     if isinstance(value, bool | np.bool_):
         return None
     if isinstance(value, SupportsIndex):

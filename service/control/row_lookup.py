@@ -40,12 +40,14 @@ class LookedUp:
         lookup: Rows at the snapshot.
         verified_ms: When the snapshot was determined, milliseconds since 1970.
         write_row: The function for rows of the snapshot's schema.
+        shown: The columns that are read where a request names none; None: all.
         may_read: Whether a row may be read from storage; else `NotCopied` is raised.
     """
 
     lookup: SnapshotLookup
     verified_ms: int
     write_row: WriteRow
+    shown: tuple[str, ...] | None = None
     may_read: bool = True
 
     def get(
@@ -53,7 +55,7 @@ class LookedUp:
     ) -> Mapping[str, object] | None:
         """Return the row of a key as `SnapshotLookup.get` does."""
         get = self.lookup.get if self.may_read else self.lookup.get_copied
-        return get(key, columns=columns)
+        return get(key, columns=self.shown if columns is None else columns)
 
     @property
     def snapshot(self) -> SnapshotInfo:
@@ -119,11 +121,12 @@ def find_rows(
         LimitExceeded: The rows have more than `bytes_max` bytes.
     """
     parsed = parse_keys(at.lookup.schema, keys)
+    read = at.shown if columns is None else columns
     rows: list[orjson.Fragment | None] = []
     size = 0
     # In parts, and as bytes at once: rows are large as Python values, and the answer is refused before all are read.
     for start in range(0, len(parsed), _KEYS_AT_ONCE):
-        for row in at.lookup.get_many(parsed[start : start + _KEYS_AT_ONCE], columns=columns):
+        for row in at.lookup.get_many(parsed[start : start + _KEYS_AT_ONCE], columns=read):
             written = None if row is None else orjson.dumps(at.write_row(row))
             size += 0 if written is None else len(written)
             rows.append(None if written is None else orjson.Fragment(written))

@@ -226,9 +226,12 @@ class RowAnswers:
         """Return a state of the table with a function that writes some columns; reads storage unless it is the newest."""
         lookup, verified_ms = served.table.lookup, served.verified_ms
         if at.is_newest and columns is None:
-            write_row = served.table.write_row
             return LookedUp(
-                lookup=lookup, verified_ms=verified_ms, write_row=write_row, may_read=may_read
+                lookup=lookup,
+                verified_ms=verified_ms,
+                write_row=served.table.write_row,
+                shown=served.table.shown,
+                may_read=may_read,
             )
         if not at.is_newest:
             verified_ms = self._clock.now_ms()

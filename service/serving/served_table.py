@@ -50,6 +50,11 @@ class ServedTable:
         return plan
 
     @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that a row has where a request names none: all but the generated ones."""
+        return tuple(field.name for field in shown_fields(self.lookup.schema))
+
+    @cached_property
     def write_row(self) -> Callable[[Mapping[str, object]], dict[str, Any]]:
         """The function from a row to its JSON values."""
         return json_writer(shown_fields(self.lookup.schema))

@@ -5,10 +5,11 @@ has a single record, that record is its row, unless it is a retract; several rec
 A key without a record costs a probe of each file that may have it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,10 @@ from braid.lake.read.lookup.point_key import PointValue
 from braid.lake.read.lookup.python_rows import Row, python_rows
 from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys
 from braid.lake.read.reader import scan_merge
+
+_VALUE_MERGES_MAX: Final = 16
+"""Up to this many keys with several records are merged one by one as values: merging arrays costs milliseconds for a wide row,
+however few records there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +107,26 @@ class BucketRows:
             return KeyedRows(keys=found.keys, rows=self._no_rows(columns))
         return self._merged(found, columns)
 
+    def values(
+        self, keys: WantedKeys, wanted: Rows, columns: tuple[str, ...]
+    ) -> Iterator[tuple[int, Row]]:
+        """Yield the rows that `rows` returns as Python values, each with the number of its key, in any order.
+
+        Raises:
+            UnsupportedFeature: As `python_rows`.
+            Exception: What `rows` raises.
+        """
+        found = self._lookup.find_all(keys, wanted, vectors=self._vectors)
+        if _has_several(found):
+            if not found.is_verified:
+                found = _select(found, self._lookup.verify(keys, found).nonzero()[0])
+            is_several = _are_several(found.keys)
+            yield from self._values_of_several(_select(found, is_several.nonzero()[0]), columns)
+            found = _select(found, (~is_several).nonzero()[0])
+        if len(found):
+            rows, is_row = self._lookup.rows(keys, found, columns)
+            yield from keyed_values(_live_rows(found.keys, rows, is_row))
+
     def point_row(
         self, key_hash: int, values: Sequence[PointValue], columns: tuple[str, ...]
     ) -> Row | None:
@@ -133,6 +158,32 @@ class BucketRows:
             raise NotCopied
         rows = self._merged(self._lookup.matches_of(found), columns).rows
         return python_rows(rows.to_batches()[0])[0] if rows.num_rows else None
+
+    def _values_of_several(
+        self, found: KeyMatches, columns: tuple[str, ...]
+    ) -> Iterator[tuple[int, Row]]:
+        """Yield the rows that verified records of keys with several records merge into."""
+        numbers, begins = np.unique(found.keys, return_index=True)
+        if len(numbers) <= _VALUE_MERGES_MAX and self._merges_values:
+            files = [self._numbers_by_name[file.file_name] for file in found.files]
+            matches = [
+                (files[file], position)
+                for file, position in zip(
+                    found.file_numbers.tolist(), found.positions.tolist(), strict=True
+                )
+            ]
+            ends = [*begins[1:].tolist(), len(found)]
+            # As in `point_row`; nothing is yielded until all rows are merged.
+            with suppress(NotCopied, SchemaMismatch, UnsupportedFeature):
+                merged = [
+                    self._merged_values(matches[begin:end], columns)
+                    for begin, end in zip(begins.tolist(), ends, strict=True)
+                ]
+                pairs = zip(numbers.tolist(), merged, strict=True)
+                yield from [(number, row) for number, row in pairs if row is not None]
+                return
+        if len(found):
+            yield from keyed_values(self._merged(found, columns))
 
     def _merged_values(self, found: Sequence[PointMatch], columns: tuple[str, ...]) -> Row | None:
         """Return the row that the records of one key merge into, None without one."""
@@ -168,6 +219,10 @@ class BucketRows:
         return can_merge_values(
             self._spec, dict(zip(arrow_schema.names, arrow_schema.types, strict=True))
         )
+
+    @cached_property
+    def _numbers_by_name(self) -> dict[str, int]:
+        return {file.file_name: number for number, file in enumerate(self._lookup.files)}
 
     @cached_property
     def _ages_by_number(self) -> list[int]:
@@ -238,12 +293,30 @@ def _has_several(found: KeyMatches) -> bool:
     return len(found) > 1 and bool((found.keys[1:] == found.keys[:-1]).any())
 
 
+def _are_several(keys: Rows) -> npt.NDArray[np.bool_]:
+    """Return for each record whether its key, of ascending numbers, has others."""
+    is_repeated = keys[1:] == keys[:-1]
+    several = np.zeros(len(keys), dtype=np.bool_)
+    several[1:] |= is_repeated
+    several[:-1] |= is_repeated
+    return several
+
+
+def keyed_values(found: KeyedRows) -> Iterator[tuple[int, Row]]:
+    """Yield the rows as Python values, each with the number of its key; raises what `python_rows` raises."""
+    numbers = iter(found.keys.tolist())
+    for batch in found.rows.to_batches():
+        yield from zip(numbers, python_rows(batch))  # noqa: B905  # the numbers go on in the next batch
+
+
 def _select(found: KeyMatches, records: Rows) -> KeyMatches:
     """Return some records, whose keys were compared, in the order of their numbers."""
+    file_numbers = found.file_numbers[records]
+    with_records = np.unique(file_numbers)  # ascending: newest run first, as before
     return KeyMatches(
         keys=found.keys[records],
-        files=found.files,
-        file_numbers=found.file_numbers[records],
+        files=tuple(found.files[number] for number in with_records.tolist()),
+        file_numbers=with_records.searchsorted(file_numbers).astype(np.int32),
         positions=found.positions[records],
         is_verified=True,
     )

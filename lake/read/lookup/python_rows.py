@@ -35,6 +35,9 @@ def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
     columns = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
+            if not column.null_count and _is_plain_number(column.type):
+                columns[name] = column.to_numpy().tolist()  # a fifth of the time of `to_pylist`
+                continue
             plain = _plain_type(column.type)
             columns[name] = (column if plain is None else column.cast(plain)).to_pylist()
         except (OverflowError, ValueError) as error:
@@ -44,6 +47,11 @@ def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
             )
             raise UnsupportedFeature(message) from error
     return columns
+
+
+@lru_cache(maxsize=1_024)
+def _is_plain_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
 
 @lru_cache(maxsize=1_024)

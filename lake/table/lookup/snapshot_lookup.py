@@ -5,9 +5,9 @@ Rows that are expired at the time of the call are left out. Keys and rows are Ar
 
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +25,12 @@ from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.merge.spec import merge_spec
 from braid.lake.read.lookup.background import copy_threads
 from braid.lake.read.lookup.bucket_lookup import BucketLookup, NotCopied
-from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows
+from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows, keyed_values
 from braid.lake.read.lookup.key_hash import key_hashes
 from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.lookup.point_key import PointValue, point_keys
-from braid.lake.read.lookup.python_rows import Row, python_rows
-from braid.lake.read.lookup.wanted_keys import WantedKeys, row_array
+from braid.lake.read.lookup.python_rows import Row
+from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from braid.lake.read.scan_plan import is_visible
 from braid.lake.snapshots.deletion_vectors import vector_entries
 from braid.lake.snapshots.lease_keeper import LeaseKeeper
@@ -158,15 +158,11 @@ class SnapshotLookup:
         return KeyedRows(keys=found.keys[np.asarray(alive, dtype=bool)], rows=rows.filter(alive))
 
     def _merged_rows(self, keys: KeyArrays, names: tuple[str, ...]) -> KeyedRows:
-        wanted = WantedKeys(columns=tuple(keys[name] for name in self._schema.trimmed_primary_keys))
-        try:
+        with self._expiry_noted():
             parts = [
-                self._bucket(bucket_id).rows(wanted, numbers, names)
-                for bucket_id, numbers in self._routing.buckets_of(keys)
+                bucket.rows(wanted, numbers, names)
+                for bucket, wanted, numbers in self._routed(keys)
             ]
-        except CorruptData as error:
-            self._keeper.raise_if_expired(self.snapshot, error)
-            raise
         if len(parts) > 1:
             # Where the bucket of a key is unknown, the key was looked up in all of them.
             parts = [part for part in parts if len(part.keys)] or parts[:1]
@@ -181,6 +177,21 @@ class SnapshotLookup:
         rows = pa.concat_tables([part.rows for part in parts]).take(row_array(order))
         assert rows.num_rows == len(numbers), "one row per number"
         return KeyedRows(keys=numbers[order], rows=rows)
+
+    def _routed(self, keys: KeyArrays) -> Iterator[tuple[BucketRows, WantedKeys, Rows]]:
+        """Yield the buckets that may have some of the keys, each with the numbers of these keys."""
+        wanted = WantedKeys(columns=tuple(keys[name] for name in self._schema.trimmed_primary_keys))
+        for bucket_id, numbers in self._routing.buckets_of(keys):
+            yield self._bucket(bucket_id), wanted, numbers
+
+    @contextmanager
+    def _expiry_noted(self) -> Iterator[None]:
+        """Raise what says that the snapshot has expired instead of the error of a file that is gone."""
+        try:
+            yield
+        except CorruptData as error:
+            self._keeper.raise_if_expired(self.snapshot, error)
+            raise
 
     def get(self, key: Mapping[str, object], *, columns: Sequence[str] | None = None) -> Row | None:
         """Return the row of one key as Python values, None without one; see `get_many`."""
@@ -206,11 +217,8 @@ class SnapshotLookup:
             names = self._checked_columns(columns)
             if bucket_id is None:
                 return None
-            try:
+            with self._expiry_noted():
                 return self._bucket(bucket_id).point_row(key_hash, values, names)
-            except CorruptData as error:
-                self._keeper.raise_if_expired(self.snapshot, error)
-                raise
 
     def _point_of(
         self, key: Mapping[str, object]
@@ -250,13 +258,12 @@ class SnapshotLookup:
         with table_error_context(self.identifier):
             names = self._checked_columns(columns)
             arrays = self._keys.from_values(keys)
-            found = self._keyed_rows(arrays, names)
-            numbers = found.keys.tolist()
-            rows = [row for batch in found.rows.to_batches() for row in python_rows(batch)]
             per_key: list[Row | None] = [None] * len(keys)
-            for number, row in zip(numbers, rows, strict=True):
+            found = list(self._values(arrays, names))
+            for number, row in found:
                 if per_key[number] is not None:
-                    raise self._keys.several_rows(keys[number], numbers.count(number))
+                    count = sum(other == number for other, _ in found)
+                    raise self._keys.several_rows(keys[number], count)
                 per_key[number] = row
             return per_key
 
@@ -276,6 +283,15 @@ class SnapshotLookup:
                 else self._keys.from_values(keys)
             )
             return key_hashes(list(arrays.values()))
+
+    def _values(self, keys: KeyArrays, names: tuple[str, ...]) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of `_keyed_rows` as Python values, in any order."""
+        if self._expiry is not None:
+            yield from keyed_values(self._keyed_rows(keys, names))
+            return
+        with self._expiry_noted():
+            for bucket, wanted, numbers in self._routed(keys):
+                yield from bucket.values(wanted, numbers, names)
 
     def is_cached(self, columns: Sequence[str] | None = None) -> bool:
         """Return whether all files have copies of these columns now: no key is read from storage."""
