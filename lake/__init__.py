@@ -148,6 +148,7 @@ from braid.lake.options.option_parsers import parse_duration, parse_size
 from braid.lake.options.table_options import MergeEngine, TableOptions
 from braid.lake.read.condition_syntax import Comparison, LiteralKind, parse_comparisons
 from braid.lake.read.condition_text import bind_comparisons, parse_conditions
+from braid.lake.read.key_range import EVERY_KEY, KeyRange
 from braid.lake.read.lookup.bucket_lookup import NotCopied
 from braid.lake.read.lookup.lookup_settings import LookupSettings
 from braid.lake.read.lookup.python_rows import Row, python_columns, python_rows
@@ -172,6 +173,7 @@ from braid.lake.table.read.changed_keys import ChangedKeys, ChangedKeysPosition
 from braid.lake.table.read.changes import Changes, SnapshotChanges
 from braid.lake.table.read.changes_range import ChangesExpired
 from braid.lake.table.read.scan import Scan
+from braid.lake.table.read.snapshot_source import HiddenRecords
 from braid.lake.table.read.split_reader import SplitReader
 from braid.lake.table.read_at import ReadAt, SnapshotRef
 from braid.lake.table.table import Table
@@ -182,10 +184,12 @@ from braid.lake.write.writable import check_writable
 
 # Tables: create, open, write and read them.
 __all__ = [
+    "EVERY_KEY",
     "Catalog",
     "ChangesMode",
     "Condition",
     "Inspection",
+    "KeyRange",
     "LookupSettings",
     "Machine",
     "Operator",
@@ -214,6 +218,7 @@ __all__ += [
     "Changes",
     "CommitKind",
     "ConsumerFile",
+    "HiddenRecords",
     "Lease",
     "NotCopied",
     "ReadCounters",

@@ -1,7 +1,7 @@
 """Plan of a scan: the files to read, chosen from metadata alone.
 
 1. Level 0 is skipped in first-row tables and in tables with deletion vectors, unless these are merged on read
-   (`deletion-vectors.merge-on-read`); rows of level 0 become visible through a compaction.
+   (`deletion-vectors.merge-on-read`, or the reader asks for it); rows of level 0 become visible through a compaction.
 2. Partitions are chosen by their values, which are known exactly.
 3. Buckets are chosen by hash if the table has a fixed number of buckets and routes rows by the default function. The
    conditions have to fix the whole bucket key to at most 1,000 values without NaN.
@@ -118,6 +118,7 @@ def plan_scan(
     where: Sequence[Condition] = (),
     older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
     live: LiveRows | None = None,
+    merged: bool = False,
 ) -> ScanPlan:
     """Choose the files that can contain rows which fulfil `where`.
 
@@ -131,6 +132,7 @@ def plan_scan(
         where: A conjunction; used for pruning only, the reader evaluates it on rows.
         older_schemas: By id, the schemas of files that were written with other columns.
         live: The rows that are not expired; None where rows do not expire.
+        merged: Level 0 is read, too, where the table hides it from readers.
 
     Raises:
         InvalidRequest: A condition does not fit the table.
@@ -138,7 +140,7 @@ def plan_scan(
         CorruptData: An index in a manifest is damaged.
     """
     conditions = bind_conditions(where, schema)
-    chosen = [entry for entry in entries if is_visible(entry, schema)]
+    chosen = [entry for entry in entries if merged or is_visible(entry, schema)]
     chosen = _prune_partitions(chosen, conditions, schema)
     chosen = _prune_buckets(chosen, conditions, schema)
     chosen = _prune_keys(chosen, conditions, schema)

@@ -144,6 +144,13 @@ def check_buckets(value: object) -> None:
             refuse_argument("buckets", bucket, expected)
 
 
+def check_key_columns(columns: Collection[str], schema: TableSchema) -> None:
+    """Refuse columns without the primary key."""
+    absent = [name for name in schema.primary_keys if name not in columns]
+    if absent:
+        refuse_argument("columns", list(columns), f"also the primary key's {', '.join(absent)}")
+
+
 def chosen_columns(
     columns: Sequence[str] | None, schema: TableSchema, *, what: str
 ) -> tuple[str, ...]:

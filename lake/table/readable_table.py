@@ -196,6 +196,8 @@ class ReadableTable:
         batch_rows: int = BATCH_ROWS,
         machine: Machine = Machine.COLUMN,
         counters: ReadCounters | None = None,
+        merged: bool = False,
+        schema_id: int | None = None,
     ) -> Scan:
         """Return a scan of one state, fixed by this call.
 
@@ -210,6 +212,9 @@ class ReadableTable:
             batch_rows: Upper bound of the rows of a batch.
             machine: The execution of merging; both give the same rows.
             counters: Counters to add to while reading, if given.
+            merged: Read level 0, too, where the table hides it from readers (`hides_level_0`): rows are
+                then as if it were compacted.
+            schema_id: Id of the schema to read with, at least as new as the state; None means the usual one.
 
         Raises:
             InvalidRequest: No such column or state.
@@ -223,6 +228,8 @@ class ReadableTable:
             batch_rows=batch_rows,
             machine=machine,
             counters=counters,
+            merged=merged,
+            schema_id=schema_id,
         )
 
     @adds_table_to_errors
@@ -360,7 +367,13 @@ class ReadableTable:
         return reads.lookup(self._opened, keys, at, columns=columns)
 
     @adds_table_to_errors
-    def lookup_at(self, at: SnapshotRef | None = None) -> SnapshotLookup:
+    def lookup_at(
+        self,
+        at: SnapshotRef | None = None,
+        *,
+        merged: bool = False,
+        schema_id: int | None = None,
+    ) -> SnapshotLookup:
         """Return a lookup of rows of one state by key, fixed by this call.
 
         Files that keys may be in are copied, once for all snapshots: small files to memory, other
@@ -370,12 +383,14 @@ class ReadableTable:
 
         Args:
             at: The state: the id of a snapshot, or a `ReadAt`; None means the newest now.
+            merged: As for `scan`.
+            schema_id: As for `scan`.
 
         Raises:
             InvalidRequest: No such state.
             UnsupportedFeature: Reading the snapshot needs what this version does not have.
         """
-        return reads.lookup_at(self._opened, at)
+        return reads.lookup_at(self._opened, at, merged=merged, schema_id=schema_id)
 
     @property
     def inspect(self) -> Inspection:

@@ -1,12 +1,12 @@
-"""A lookup, one row and what the service answers are the scan filtered to the key: every engine and
-snapshot, whatever was compacted.
+"""A lookup, one row, a page and what the service answers are the scan filtered to the key or the range: every
+engine and snapshot, whatever was compacted, with and without the records that a table hides.
 
 Each table is asked for all keys that a commit may have and for some that none has, in any order and
 repeatedly, one by one and together, from copies in memory and on disk, and from row groups where there is
 no room for a copy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from braid.lake import Table
+from braid.lake import KeyRange, Table
+from braid.schemas.api import RowScan
+from braid.service.control.row_pages import read_first_page, read_next_page
 from tests.property.test_table_model import COLUMNS, TYPES, Engine, commits, create, write
 
 LOOKUP = {"changelog-producer": "lookup"}
@@ -85,9 +87,76 @@ def test_a_lookup_is_the_scan_filtered_to_the_key(name: str, data: st.DataObject
             assert_same(table, max(snapshot_ids), KEYS)
 
     wanted = data.draw(st.lists(st.sampled_from(KEYS), max_size=12), label="keys")
+    bounds = data.draw(KEY_RANGES, label="range")
     for snapshot_id in sorted(snapshot_ids):
         assert_same(table, snapshot_id, wanted)
+        assert_in_key_order(table, snapshot_id, bounds)
+        assert_merged(table, snapshot_id, wanted)
+        assert_paged(table, snapshot_id, limit=data.draw(st.sampled_from([1, 3, 1_000])))
     assert_served(table, wanted)
+    hidden = [row for row in merged(table, max(snapshot_ids)) if table.lookup_at().hidden]
+    if hidden:
+        # What is merged on request is what a compaction makes visible.
+        table.compact(full=True)
+        assert table.scan().to_arrow().sort_by(BY_KEY).to_pylist() == hidden
+
+
+BY_KEY = [("k", "ascending"), ("p", "ascending")]
+BOUNDS = st.fixed_dictionaries({"k": st.integers(0, 4)}, optional={"p": st.sampled_from(["", "x"])})
+KEY_RANGES = st.builds(
+    KeyRange,
+    prefix=st.just({}) | st.fixed_dictionaries({"k": st.integers(0, 4)}),
+    first=st.just({}) | BOUNDS,
+    before=st.just({}) | BOUNDS,
+    after=st.just({}) | st.sampled_from([{"k": k, "p": p} for k, p in KEYS]),
+)
+
+
+def assert_in_key_order(table: Table, snapshot_id: int, keys: KeyRange) -> None:
+    """Check that the rows of a range, in the order of keys, are those of a scan."""
+    rows = sorted(scanned(table, snapshot_id), key=lambda row: (row["k"], row["p"]))
+    scan = table.scan(at=snapshot_id, batch_rows=2)
+    wanted = [
+        row
+        for row in rows
+        if all(row[name] == value for name, value in keys.prefix.items())
+        and of(row, keys.first) >= tuple(keys.first.values())
+        and (not keys.before or of(row, keys.before) < tuple(keys.before.values()))
+        and (not keys.after or of(row, keys.after) > tuple(keys.after.values()))
+    ]
+    assert [row for part in scan.in_key_order(keys) for row in part.to_pylist()] == wanted
+
+
+def assert_paged(table: Table, snapshot_id: int, *, limit: int) -> None:
+    """Check that the pages of the service together are a scan."""
+    first = RowScan(snapshot_id=snapshot_id, limit=limit)
+    page = read_first_page(table, None, first, verified_ms=0)
+    found = page.rows.to_pylist()
+    while page.next_page_token is not None:
+        following = RowScan(page_token=page.next_page_token, limit=limit)
+        page = read_next_page(table, None, following)
+        assert page.rows.num_rows <= limit
+        found += page.rows.to_pylist()
+    assert found == sorted(scanned(table, snapshot_id), key=lambda row: (row["k"], row["p"]))
+
+
+def of(row: dict[str, Any], bound: Mapping[str, object]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in bound)
+
+
+def merged(table: Table, snapshot_id: int) -> list[dict[str, Any]]:
+    """Return all rows in the order of keys, with the records that the table hides."""
+    rows = table.scan(at=snapshot_id, merged=True).to_arrow().sort_by(BY_KEY)
+    return list(rows.to_pylist())
+
+
+def assert_merged(table: Table, snapshot_id: int, keys: Sequence[tuple[int, str]]) -> None:
+    """Check a lookup that sees the records that the table hides against a scan that does."""
+    rows = {(row["k"], row["p"]): row for row in merged(table, snapshot_id)}
+    at = table.lookup_at(snapshot_id, merged=True)
+    assert at.get_many([{"k": k, "p": p} for k, p in keys]) == [rows.get(key) for key in keys]
+    for k, p in keys[:3]:
+        assert at.get({"k": k, "p": p}) == rows.get((k, p))
 
 
 ON_DISK = {"lookup.cache-max-memory-size": "0 b"}

@@ -34,7 +34,7 @@ class RecentLookups:
             max_memory_bytes=options.lookup_cache_max_memory_bytes,
             idle_seconds=options.lookup_cache_file_retention_ms / 1_000,
         )
-        self._recent: OrderedDict[tuple[Snapshot | None, int], SnapshotLookup] = OrderedDict()
+        self._recent: OrderedDict[tuple[Snapshot | None, int, bool], SnapshotLookup] = OrderedDict()
         self._lock = threading.Lock()
 
     def at(
@@ -42,10 +42,19 @@ class RecentLookups:
         snapshot: Snapshot | None,
         schema: TableSchema,
         make: Callable[[LookupCache], SnapshotLookup],
+        *,
+        merged: bool = False,
     ) -> SnapshotLookup:
-        """Return the lookup of a snapshot under a schema; `make` is called for one that is new."""
+        """Return the lookup of a snapshot under a schema; `make` is called for one that is new.
+
+        Args:
+            snapshot: The snapshot; None for a table without one.
+            schema: The schema that rows are read under.
+            make: Makes the lookup.
+            merged: The lookup sees the level 0 that the table hides from readers.
+        """
         # The key has the whole snapshot: after a rollback another snapshot has the same id.
-        key = snapshot, schema.id
+        key = snapshot, schema.id, merged
         with self._lock:
             lookup = self._recent.get(key)
             if lookup is not None:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -31,13 +32,12 @@ from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.lookup.point_key import PointValue, point_keys
 from braid.lake.read.lookup.python_rows import Row
 from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
-from braid.lake.read.scan_plan import is_visible
 from braid.lake.snapshots.deletion_vectors import vector_entries
 from braid.lake.snapshots.lease_keeper import LeaseKeeper
 from braid.lake.table.arguments import chosen_columns
 from braid.lake.table.lookup.key_routing import KeyRouting
 from braid.lake.table.lookup.lookup_keys import KeyArrays, LookupKeys
-from braid.lake.table.read.snapshot_source import SnapshotSource
+from braid.lake.table.read.snapshot_source import HiddenRecords, SnapshotSource
 
 
 class SnapshotLookup:
@@ -70,7 +70,7 @@ class SnapshotLookup:
         self._keys = LookupKeys(schema)
         self._members: defaultdict[BucketId, list[ManifestEntry]] = defaultdict(list)
         for entry in source.entries:
-            if is_visible(entry, schema):
+            if source.sees(entry):
                 self._members[entry.partition, entry.bucket].append(entry)
         self._buckets: dict[BucketId, BucketRows] = {}
         self._lock = threading.Lock()
@@ -103,6 +103,11 @@ class SnapshotLookup:
     def expires_rows(self) -> bool:
         """Whether rows expire, so that the snapshot has other rows as time passes."""
         return self._expiry is not None
+
+    @cached_property
+    def hidden(self) -> HiddenRecords | None:
+        """What is committed but not read; None if every file is read."""
+        return self._source.hidden()
 
     @property
     def cache(self) -> LookupCache:
@@ -232,6 +237,14 @@ class SnapshotLookup:
         if bucket_id is None:
             return None, 0, values
         return bucket_id, keys.hash_of(values), [values[index] for index in keys.hashed]
+
+    def rows_of(
+        self, keys: Sequence[Mapping[str, object]], *, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Return the rows that `rows` returns, of keys as Python values; see `get_many` for keys and errors."""
+        with table_error_context(self.identifier):
+            names = self._checked_columns(columns)
+            return self._keyed_rows(self._keys.from_values(keys), names).rows
 
     def get_many(
         self, keys: Sequence[Mapping[str, object]], *, columns: Sequence[str] | None = None

@@ -33,6 +33,8 @@ def scan(
     batch_rows: int,
     machine: Machine,
     counters: ReadCounters | None,
+    merged: bool = False,
+    schema_id: int | None = None,
 ) -> Scan:
     """Return a scan (see `Table.scan`)."""
     state_ref = ReadAt.of(at)
@@ -40,10 +42,10 @@ def scan(
     if columns is not None:
         check_names("columns", columns)
     names = [*(columns or ()), *(condition.column for condition in where)]
-    state = _state_with(table, state_ref, names)
+    state = _under(table, _state_with(table, state_ref, names), schema_id)
     expiry = row_expiry(state.schema)
     return Scan(
-        source=_source(table, state),
+        source=_source(table, state, merged=merged),
         columns=chosen_columns(columns, state.schema, what="a scan"),
         where=tuple(where),
         batch_rows=batch_rows,
@@ -120,9 +122,16 @@ def lookup(
     return _lookup(table, _state_with(table, ReadAt.of(at), names)).rows(keys, columns=columns)
 
 
-def lookup_at(table: OpenedTable, at: SnapshotRef | None) -> SnapshotLookup:
+def lookup_at(
+    table: OpenedTable,
+    at: SnapshotRef | None,
+    *,
+    merged: bool = False,
+    schema_id: int | None = None,
+) -> SnapshotLookup:
     """Return the lookup of a state (see `Table.lookup_at`)."""
-    return _lookup(table, find_state(table, ReadAt.of(at)))
+    state = _under(table, find_state(table, ReadAt.of(at)), schema_id)
+    return _lookup(table, state, merged=merged)
 
 
 def find_schema(table: OpenedTable, schema_id: int) -> TableSchema | None:
@@ -138,11 +147,21 @@ def all_schemas(table: OpenedTable) -> list[TableSchema]:
     return [schemas.get(schema_id) for schema_id in schemas.ids()]
 
 
-def _lookup(table: OpenedTable, state: ReadableState) -> SnapshotLookup:
+def _lookup(table: OpenedTable, state: ReadableState, *, merged: bool = False) -> SnapshotLookup:
     def make(cache: LookupCache) -> SnapshotLookup:
-        return SnapshotLookup(_source(table, state), cache, table.keeper, clock=table.store.clock)
+        source = _source(table, state, merged=merged)
+        return SnapshotLookup(source, cache, table.keeper, clock=table.store.clock)
 
-    return table.lookups.at(state.snapshot, state.schema, make)
+    # A table that hides nothing has one lookup for both.
+    is_other = merged and state.schema.table_options.hides_level_0
+    return table.lookups.at(state.snapshot, state.schema, make, merged=is_other)
+
+
+def _under(table: OpenedTable, state: ReadableState, schema_id: int | None) -> ReadableState:
+    """Return a state with the schema of an id; None: as it is."""
+    if schema_id is None or schema_id == state.schema.id:
+        return state
+    return replace(state, schema=table.store.schemas.get(schema_id))
 
 
 def _state_with(table: OpenedTable, at: ReadAt, names: Iterable[object]) -> ReadableState:
@@ -165,7 +184,7 @@ def _with_names(table: OpenedTable, newest: TableSchema, names: Iterable[object]
     return table.store.schema
 
 
-def _source(table: OpenedTable, state: ReadableState) -> SnapshotSource:
+def _source(table: OpenedTable, state: ReadableState, *, merged: bool = False) -> SnapshotSource:
     """Return the files of a state, and how they are to be read."""
     store = table.store
     snapshot, schema = state.snapshot, state.schema
@@ -180,6 +199,7 @@ def _source(table: OpenedTable, state: ReadableState) -> SnapshotSource:
         indexes=() if snapshot is None else table.indexes_of(snapshot),
         vectors=store.vectors,
         file_indexes=store.file_indexes,
+        merged=merged,
     )
 
 

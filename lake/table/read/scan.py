@@ -13,10 +13,14 @@ import pyarrow as pa
 from braid.lake.errors import adds_table_to_errors, table_error_context
 from braid.lake.format.snapshot import Snapshot
 from braid.lake.lsm.sorted_run import Section
+from braid.lake.read.key_order import merge_sorted, ordered_splits
+from braid.lake.read.key_range import EVERY_KEY, KeyRange
 from braid.lake.read.scan_plan import ScanPlan, Split, is_single_run, plan_scan
 from braid.lake.read.split_cut import cut_splits
-from braid.lake.table.arguments import check_count
+from braid.lake.snapshots.lease import Lease
+from braid.lake.table.arguments import check_count, check_key_columns
 from braid.lake.table.read.snapshot_rows import SnapshotRows
+from braid.lake.table.read.snapshot_source import HiddenRecords
 from braid.lake.table.read.split_reader import SplitReader, take_term
 
 
@@ -33,6 +37,26 @@ class Scan(SnapshotRows):
         """The snapshot; None for a table without one."""
         return self.source.snapshot
 
+    @property
+    def hidden(self) -> HiddenRecords | None:
+        """What is committed but not read; None if every file is read."""
+        return self.source.hidden()
+
+    def lease(self, *, what: str, lease_id: str | None = None) -> Lease | None:
+        """Keep the snapshot until the lease is released or not refreshed in time; None without a snapshot.
+
+        Args:
+            what: Description of the holder, for people.
+            lease_id: Id of a lease to continue, from any process; None: a new lease is taken.
+
+        Raises:
+            LeaseLost: The snapshot expired before the lease was written.
+        """
+        snapshot = self.snapshot
+        return (
+            None if snapshot is None else self.keeper.lease(snapshot, what=what, lease_id=lease_id)
+        )
+
     @cached_property
     def _plan(self) -> ScanPlan:
         source = self.source
@@ -44,6 +68,7 @@ class Scan(SnapshotRows):
             where=self.where,
             older_schemas=source.older_schemas,
             live=self.live,
+            merged=source.merged,
         )
 
     @adds_table_to_errors
@@ -115,6 +140,33 @@ class Scan(SnapshotRows):
         with table_error_context(self.identifier), self._held():
             for split in self._plan.splits:
                 yield from self._read(split, self.columns)
+
+    def in_key_order(self, keys: KeyRange = EVERY_KEY) -> Iterator[pa.Table]:
+        """Yield the rows of a range of keys, ascending by the primary key.
+
+        Of each bucket that may have keys of the range, about `batch_rows` rows are read at first, and further ones as they are
+        needed. So reading the first rows takes one file of each bucket, but of only one partition at a time if the primary
+        key begins with the columns of the partition.
+
+        Args:
+            keys: The range.
+
+        Yields:
+            Tables of at least one row.
+
+        Raises:
+            InvalidRequest: The range does not fit the table, or the scan lacks a column of the primary key.
+            UnsupportedFeature, SchemaMismatch, LeaseLost, CorruptData: As `to_batches`.
+        """
+        with table_error_context(self.identifier), self._held():
+            check_key_columns(self.columns, self.schema)
+            for conditions in keys.parts(self.schema):
+                yield from replace(self, where=(*self.where, *conditions))._in_key_order()
+
+    def _in_key_order(self) -> Iterator[pa.Table]:
+        for splits in ordered_splits(self._plan.splits, self.schema):
+            runs = [self._read(split, self.columns) for split in splits]
+            yield from merge_sorted(runs, self.schema, batch_rows=self.batch_rows)
 
     def to_arrow_reader(self) -> pa.RecordBatchReader:
         """Return the rows as a stream of batches that can be read once; else as `to_batches`.

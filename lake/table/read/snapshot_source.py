@@ -10,8 +10,22 @@ from braid.lake.format.indexes.index_manifest import IndexManifestEntry
 from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
+from braid.lake.read.scan_plan import is_visible
 from braid.lake.snapshots.deletion_vectors import VectorStore
 from braid.lake.snapshots.file_indexes import FileIndexStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenRecords:
+    """Records that are committed, and become visible to readers by a compaction.
+
+    Attributes:
+        files: Number of their files, which are on level 0.
+        records: Number of the records.
+    """
+
+    files: int
+    records: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +42,7 @@ class SnapshotSource:
         indexes: Index files of the snapshot.
         vectors: Reads deletion vectors.
         file_indexes: Reads the indexes of data files.
+        merged: Level 0 is read, too, where the table hides it from readers.
     """
 
     file_io: FileIO
@@ -39,3 +54,15 @@ class SnapshotSource:
     indexes: Sequence[IndexManifestEntry]
     vectors: VectorStore
     file_indexes: FileIndexStore
+    merged: bool = False
+
+    def sees(self, entry: ManifestEntry) -> bool:
+        """Return whether the rows of a file are read."""
+        return self.merged or is_visible(entry, self.schema)
+
+    def hidden(self) -> HiddenRecords | None:
+        """Return what is committed but not read, because the table hides level 0; None if every file is read."""
+        if self.merged or not self.schema.table_options.hides_level_0:
+            return None
+        counts = [entry.file.row_count for entry in self.entries if not self.sees(entry)]
+        return HiddenRecords(files=len(counts), records=sum(counts))
