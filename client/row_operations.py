@@ -1,6 +1,6 @@
 """Operations on the rows of a table: rows, their status, changes and consumers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,13 +8,16 @@ from braid.client.answers import RowAnswer, as_model, as_model_unless_known, not
 from braid.client.keys import Key, Keys, json_value, keys_of
 from braid.client.many_rows import ACCEPT, ArrowRows, as_arrow_rows
 from braid.client.operation import Call, Resource, Scalar, operation
-from braid.schemas import RowStatus
+from braid.schemas import RowStatus, TableCompleteness
 from braid.schemas.api import (
     ChangesPage,
     ConsumerList,
     ConsumerPosition,
     ConsumerView,
     RowKeys,
+    RowPage,
+    RowScan,
+    StatusFilter,
     WideRows,
 )
 
@@ -37,6 +40,8 @@ class RowOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        visibility: str | None = None,
+        integers: str | None = None,
     ) -> Call[RowAnswer]:
         """Return the row of a key.
 
@@ -48,6 +53,8 @@ class RowOperations(Resource):
             timestamp: The newest snapshot committed then or before is read: a time with a zone, or milliseconds since 1970.
             min_snapshot: Id of the oldest snapshot that may answer.
             max_staleness_ms: How long ago the snapshot may have been verified to be the newest.
+            visibility: `merged` includes records that the table hides until a compaction; None: `compacted`.
+            integers: `text` returns values of BIGINT as texts; None: `number`.
 
         Raises:
             RowNotFound: There is no such row.
@@ -63,6 +70,8 @@ class RowOperations(Resource):
                 "timestamp": _time(timestamp),
                 "min_snapshot": min_snapshot,
                 "max_staleness_ms": max_staleness_ms,
+                "visibility": visibility,
+                "integers": integers,
             },
         )
 
@@ -88,6 +97,8 @@ class RowOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        visibility: str | None = None,
+        integers: str | None = None,
     ) -> Call[WideRows]:
         """Return the rows of up to 1,000 keys, all of one snapshot, None where there is no row; see `row` and `rows`."""
         return Call(
@@ -100,6 +111,8 @@ class RowOperations(Resource):
                 timestamp=timestamp,
                 min_snapshot=min_snapshot,
                 max_staleness_ms=max_staleness_ms,
+                visibility=visibility,
+                integers=integers,
             ),
             is_repeatable=True,
         )
@@ -115,6 +128,7 @@ class RowOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        visibility: str | None = None,
     ) -> Call[ArrowRows]:
         """Return the rows of up to 1,000 keys as an Arrow table with the columns of the key, without missing rows."""
         body = row_keys(
@@ -125,12 +139,85 @@ class RowOperations(Resource):
             timestamp=timestamp,
             min_snapshot=min_snapshot,
             max_staleness_ms=max_staleness_ms,
+            visibility=visibility,
         )
         return Call(
             decode=lambda response: as_arrow_rows(response, body.keys),
             body=body,
             headers={"accept": ACCEPT},
             is_repeatable=True,
+        )
+
+    @operation("POST", f"{ROWS}/scan")
+    def scan(
+        self,
+        *,
+        prefix: Key | None = None,
+        starts_with: str | None = None,
+        from_key: Key | None = None,
+        to_key: Key | None = None,
+        status: StatusFilter | Mapping[str, Any] | None = None,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: Timestamp | None = None,
+        min_snapshot: int | None = None,
+        max_staleness_ms: int | None = None,
+        visibility: str | None = None,
+        limit: int | None = None,
+        integers: str | None = None,
+        page_token: str | None = None,
+    ) -> Call[RowPage]:
+        """Return a page of the rows of a range of keys, in the order of the primary key; `pages` returns all pages.
+
+        Args:
+            prefix: Values of the first columns of the key, which all rows have.
+            starts_with: What the text of the key's next column begins with.
+            from_key: The first key of the range, or values of its first columns.
+            to_key: The first key after the range, or values of its first columns.
+            status: Conditions on the status of rows, such as `{"groups": {"payments": "absent"}}`.
+            columns: The columns to return, in order; None: all.
+            snapshot_id: As for `row`, like the following ones.
+            tag: The tag whose snapshot is read.
+            timestamp: The newest snapshot committed then or before is read.
+            min_snapshot: Id of the oldest snapshot that may answer.
+            max_staleness_ms: How long ago the snapshot may have been verified to be the newest.
+            visibility: As for `row`.
+            limit: The largest number of rows.
+            integers: As for `row`.
+            page_token: Token of the page before, which stands for all other arguments but `limit` and `integers`.
+        """
+        keys = {"prefix": prefix, "from_key": from_key, "to_key": to_key}
+        of_range = {
+            **{name: key_parameters(key) for name, key in keys.items() if key is not None},
+            "starts_with": starts_with,
+            "status": status,
+            "columns": columns,
+            "snapshot_id": snapshot_id,
+            "tag": tag,
+            "timestamp": _time(timestamp),
+            "min_snapshot": min_snapshot,
+            "max_staleness_ms": max_staleness_ms,
+            "visibility": visibility,
+        }
+        of_page = {"limit": limit, "integers": integers, "page_token": page_token}
+        given = {**of_page, **(of_range if page_token is None else {})}
+        fields = {name: value for name, value in given.items() if value is not None}
+        body = RowScan.model_validate(fields)
+        return Call(decode=as_model(RowPage), body=body, is_repeatable=True)
+
+    @operation("GET", f"{_TABLE}/completeness")
+    def completeness(
+        self,
+        *,
+        snapshot_id: int | None = None,
+        tag: str | None = None,
+        timestamp: Timestamp | None = None,
+    ) -> Call[TableCompleteness]:
+        """Return how many rows each stream has delivered; the counts are None while they are made for the first time."""
+        return Call(
+            decode=as_model(TableCompleteness),
+            query={"snapshot_id": snapshot_id, "tag": tag, "timestamp": _time(timestamp)},
         )
 
     @operation("GET", f"{ROWS}/status")

@@ -50,6 +50,8 @@ class ViewOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        visibility: str | None = None,
+        integers: str | None = None,
     ) -> Call[ViewRows]:
         """Return the rows of up to 1,000 keys, None where `row` raises `RowNotFound`. A view answers from the newest snapshot only."""
         return Call(
@@ -62,6 +64,8 @@ class ViewOperations(Resource):
                 timestamp=timestamp,
                 min_snapshot=min_snapshot,
                 max_staleness_ms=max_staleness_ms,
+                visibility=visibility,
+                integers=integers,
             ),
             is_repeatable=True,
         )

@@ -39,26 +39,40 @@ _EXAMPLES: Final[Mapping[TypeRoot, str]] = {
 }
 
 
-class KeyRefused(InvalidRequest):
-    """The parameters of an address are not a key of the table; `parameters` has the problems."""
+class FieldsRefused(InvalidRequest):
+    """Fields of a request do not fit the table; `parameters` has the problems."""
+
+    def __init__(self, message: str, problems: Sequence[FieldProblem]) -> None:
+        self.parameters = tuple(problems)
+        super().__init__(message)
+
+
+class KeyRefused(FieldsRefused):
+    """The parameters of an address are not a key of the table."""
 
     def __init__(self, problems: Sequence[FieldProblem]) -> None:
-        self.parameters = tuple(problems)
-        super().__init__("the parameters are not a key of the table")
+        super().__init__("the parameters are not a key of the table", problems)
 
 
-def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dict[str, object]:
+def parse_key(
+    schema: TableSchema,
+    parameters: Sequence[tuple[str, str]],
+    *,
+    columns: Sequence[str] | None = None,
+) -> dict[str, object]:
     """Return the primary key's values in the order of the key.
 
     Args:
         schema: The table's schema.
         parameters: Names and texts of the address's parameters.
+        columns: The columns of the key that are expected; None: all.
 
     Raises:
         KeyRefused: A key column is missing, given more than once or not of its type, or a parameter
             is not a key column; the problems name every such parameter.
     """
-    fields = {name: schema.field(name) for name in schema.primary_keys}
+    names = schema.primary_keys if columns is None else columns
+    fields = {name: schema.field(name) for name in names}
     problems = [
         _problem(name, text, "no key column has this name", f"key: {quoted_list(fields)}")
         for name, text in parameters
@@ -79,7 +93,7 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
             problems.append(_problem(name, texts[0], message, example))
     if problems:
         raise KeyRefused(problems)
-    assert tuple(key) == schema.primary_keys
+    assert tuple(key) == tuple(names)
     return key
 
 
@@ -99,24 +113,50 @@ def parse_keys(
     parsed: list[dict[str, object]] = []
     problems: list[FieldProblem] = []
     for number, key in enumerate(keys):
-        texts = [
-            (name, value if isinstance(value, str) else json.dumps(value))
-            for name, value in key.items()
-        ]
-        found = [*_inexact(schema, key)]
-        if not found:
-            try:
-                parsed.append(parse_key(schema, texts))
-            except KeyRefused as refused:
-                found = [*refused.parameters]
-        problems += [
-            problem.model_copy(update={"pointer": f"/keys/{number}/{problem.field}"})
-            for problem in found
-        ]
+        try:
+            parsed.append(parse_json_key(schema, key, pointer=f"/keys/{number}"))
+        except KeyRefused as refused:
+            problems += refused.parameters
     if problems:
         raise KeyRefused(problems)
     assert len(parsed) == len(keys)
     return parsed
+
+
+def parse_json_key(
+    schema: TableSchema,
+    key: Mapping[str, str | int | float],
+    *,
+    pointer: str,
+    columns: Sequence[str] | None = None,
+) -> dict[str, object]:
+    """Return the values of a key as one of `parse_keys`.
+
+    Args:
+        schema: The table's schema.
+        key: The key.
+        pointer: JSON pointer of the key in the request.
+        columns: The columns of the key that are expected; None: all.
+
+    Raises:
+        KeyRefused: It is not a key of the table; the problems locate its wrong values.
+    """
+    texts = [
+        (name, value if isinstance(value, str) else json.dumps(value))
+        for name, value in key.items()
+    ]
+    problems = [*_inexact(schema, key)]
+    if not problems:
+        try:
+            return parse_key(schema, texts, columns=columns)
+        except KeyRefused as refused:
+            problems = [*refused.parameters]
+    raise KeyRefused(
+        [
+            problem.model_copy(update={"pointer": f"{pointer}/{problem.field}"})
+            for problem in problems
+        ]
+    )
 
 
 def _inexact(schema: TableSchema, key: Mapping[str, str | int | float]) -> Iterator[FieldProblem]:

@@ -10,7 +10,7 @@
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams, with changes in progress |
 | `progress`, `backfill` | the report of a runner; the report of a backfill |
-| `row`, `status` | answers of the service about rows; answers about streams, backfills and maintenance |
+| `row`, `completeness`, `status` | answers of the service about one row and about all rows of a table; answers about streams, backfills and maintenance |
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `offsets` | the position of a stream, and requests to set it |
 | `api` | other requests and answers of the HTTP API |
@@ -19,6 +19,13 @@
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from braid.schemas.backfill import BackfillReport, BackfillState
+from braid.schemas.completeness import (
+    CountProgressInfo,
+    GroupCompleteness,
+    GroupCounts,
+    StreamLag,
+    TableCompleteness,
+)
 from braid.schemas.contract import Contract, Scalar
 from braid.schemas.dead_letters import (
     DeadLetterCounts,
@@ -212,6 +219,7 @@ __all__ = [
     "CompletenessSpec",
     "ContinuousTrigger",
     "Contract",
+    "CountProgressInfo",
     "CsvFormat",
     "DeadLetterBudgetSpec",
     "DeadLetterCounts",
@@ -229,6 +237,8 @@ __all__ = [
     "FailureView",
     "FieldProblem",
     "GivenRecord",
+    "GroupCompleteness",
+    "GroupCounts",
     "GroupState",
     "GroupStatus",
     "InsteadOfRow",
@@ -289,6 +299,7 @@ __all__ = [
     "StreamDefinition",
     "StreamEntry",
     "StreamFailure",
+    "StreamLag",
     "StreamOffsets",
     "StreamProgress",
     "StreamSpec",
@@ -296,6 +307,7 @@ __all__ = [
     "StreamStatus",
     "StreamTrial",
     "TableChange",
+    "TableCompleteness",
     "TableDocument",
     "TableMaintenanceView",
     "TableProgress",

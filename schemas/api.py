@@ -1,6 +1,7 @@
 """Requests and answers of the HTTP API that no other contract describes. The service and its client share them."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
@@ -10,6 +11,7 @@ from braid.schemas import (
     Contract,
     DesiredState,
     FieldProblem,
+    GroupState,
     SampleResult,
     SnapshotInfo,
     StreamSpec,
@@ -116,28 +118,95 @@ class TableList(Contract):
     next_page_token: str | None
 
 
-class RowKeys(Contract):
-    """Keys whose rows are requested, and the state to read; by default the newest.
+class Visibility(StrEnum):
+    """Which committed records the rows of a table have that hides new ones until a compaction; other tables hide none."""
+
+    COMPACTED = "compacted"  # those that other readers of the table see
+    MERGED = "merged"  # all
+
+
+class Integers(StrEnum):
+    """How values of 64-bit integers are written as JSON."""
+
+    NUMBER = "number"
+    TEXT = "text"  # for clients that read numbers as DOUBLE, which holds 53 bits
+
+
+class RequestedState(Contract):
+    """The state of a table that is read; by default the newest.
 
     Attributes:
-        keys: The keys, each with a value for every column of the primary key: text as in an address, or a
-            JSON number or boolean.
         snapshot_id: The snapshot to read.
         tag: A tag, whose snapshot is read.
         timestamp: A point in time, as milliseconds since 1970 UTC or ISO 8601 with a zone: the newest
             snapshot committed then or before is read.
-        columns: The columns of the rows, in order; None: all.
         min_snapshot: Id of the oldest snapshot that may answer.
         max_staleness_ms: How long ago the snapshot may have been verified to be the newest, milliseconds.
+        visibility: Whether new records are merged although the table hides them until a compaction.
     """
 
-    keys: Annotated[tuple[RowKey, ...], at_most(KEYS_MAX)]
     snapshot_id: int | None = Field(default=None, ge=1, le=SNAPSHOT_ID_MAX, strict=True)
     tag: str | None = None
     timestamp: str | int | None = None
-    columns: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] | None = None
     min_snapshot: int | None = Field(default=None, ge=0, le=SNAPSHOT_ID_MAX, strict=True)
     max_staleness_ms: int | None = Field(default=None, ge=0, le=SNAPSHOT_ID_MAX, strict=True)
+    visibility: Visibility = Visibility.COMPACTED
+
+
+class RowKeys(RequestedState):
+    """Keys whose rows are requested, and the state to read.
+
+    Attributes:
+        keys: The keys, each with a value for every column of the primary key: text as in an address, or a
+            JSON number or boolean.
+        columns: The columns of the rows, in order; None: all.
+        integers: How values of BIGINT are written as JSON.
+    """
+
+    keys: Annotated[tuple[RowKey, ...], at_most(KEYS_MAX)]
+    columns: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] | None = None
+    integers: Integers = Integers.NUMBER
+
+
+class StatusFilter(Contract):
+    """Rows by their status: those that fulfil every condition.
+
+    Attributes:
+        groups: By sequence group, the states of which the group has one; a single state may be a text.
+        complete: Whether the row is complete by the table's rule; None: either.
+    """
+
+    groups: Annotated[
+        Mapping[str, GroupState | Annotated[tuple[GroupState, ...], at_most(len(GroupState))]],
+        at_most(COLUMNS_MAX),
+    ] = Field(default_factory=dict)
+    complete: bool | None = Field(default=None, strict=True)
+
+
+class RowScan(RequestedState):
+    """The rows of a range of keys, page by page in the order of the primary key, and the state to read.
+
+    Attributes:
+        prefix: Values of the first columns of the primary key, which all rows have.
+        starts_with: What the text of the key's next column begins with.
+        from_key: The first key of the range, or values of its first columns.
+        to_key: The first key after the range, or values of its first columns.
+        status: Conditions on the status of rows; None: none.
+        columns: The columns of the rows, in order; None: all.
+        limit: The largest number of rows of a page.
+        page_token: Token of the page before, which stands for all other fields but `limit` and `integers`; None: the first page.
+        integers: How values of BIGINT are written as JSON.
+    """
+
+    prefix: RowKey = Field(default_factory=dict)
+    starts_with: str | None = None
+    from_key: RowKey = Field(default_factory=dict)
+    to_key: RowKey = Field(default_factory=dict)
+    status: StatusFilter | None = None
+    columns: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] | None = None
+    limit: int = Field(default=100, ge=1, le=KEYS_MAX, strict=True)
+    page_token: str | None = None
+    integers: Integers = Integers.NUMBER
 
 
 class RowSubscription(Contract):
@@ -168,6 +237,22 @@ class WideRows(Contract):
 
     rows: tuple[Mapping[str, Any] | None, ...]
     snapshot: SnapshotInfo
+
+
+class RowPage(Contract):
+    """One page of rows, in the order of the primary key.
+
+    Attributes:
+        rows: The rows, as in `WideRow`; may be few or none although there is a next page.
+        rows_examined: Number of rows that were read, of which `rows` fulfil the conditions.
+        snapshot: The snapshot that all pages are read from.
+        next_page_token: Token of the next page; None on the last one.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    rows_examined: int
+    snapshot: SnapshotInfo
+    next_page_token: str | None
 
 
 class TableInspection(Contract):

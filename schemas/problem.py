@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from braid.schemas.contract import Contract
+from braid.schemas.row import SnapshotInfo
 
 JsonPath = tuple[str | int, ...]
 """Names and indexes from the root of a JSON document to one value in it."""
@@ -95,6 +96,7 @@ class ProblemDocument(Contract):
         code: The kind of problem, for programs.
         errors: All problems of the request, field by field.
         request_id: The request id, as in the header `x-request-id` and in the log.
+        snapshot: The snapshot without the requested row; only for `row_not_found`.
     """
 
     # For the OpenAPI document, where the class's name is not useful.
@@ -108,3 +110,4 @@ class ProblemDocument(Contract):
     code: ProblemCode
     errors: tuple[FieldProblem, ...] = ()
     request_id: str
+    snapshot: SnapshotInfo | None = Field(default=None, exclude_if=lambda found: found is None)

@@ -4,7 +4,21 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from pydantic import Field
+
 from braid.schemas.contract import Contract
+
+
+class HiddenInfo(Contract):
+    """Records that are committed, and become visible by a compaction.
+
+    Attributes:
+        records: Number of the records.
+        files: Number of their files.
+    """
+
+    records: int
+    files: int
 
 
 class SnapshotInfo(Contract):
@@ -15,11 +29,14 @@ class SnapshotInfo(Contract):
         commit_time: Time of the commit, ISO 8601, UTC.
         verified_at: Time when the snapshot was last verified to be the newest, from which staleness is
             measured. If an older state was requested: time when the snapshot was last verified to exist.
+        hidden: Records of the snapshot that the answer does not have, because the table hides new records until a
+            compaction; absent if it hides none, or `visibility=merged` was requested.
     """
 
     id: int | None
     commit_time: str | None
     verified_at: str
+    hidden: HiddenInfo | None = Field(default=None, exclude_if=lambda hidden: hidden is None)
 
 
 class WideRow(Contract):

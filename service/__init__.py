@@ -11,7 +11,7 @@ From the top down; each imports only what is beside or below it:
 | `routes/`, `dependencies` | the routes: parse a request, call the logic, and answer; dependencies that routes share |
 | `http/`, `guard/` | sockets, connections, request ids and access log; bounds of the origin, the bodies and the number of requests |
 | `problems/` | errors as problem documents |
-| `checked_body`, `json_response` | bodies parsed outside of the event loop; answers that the framework does not validate again |
+| `checked_body`, `json_response`, `arrow_stream` | bodies parsed outside of the event loop; answers that the framework does not validate again; rows as Arrow |
 | `control/` | the logic of the routes |
 | `components`, `open_tables`, `body_thread` | components that requests share: registry, open tables, the thread for bodies |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |

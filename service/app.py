@@ -34,6 +34,7 @@ from braid.service.problems.error_handlers import install_problem_handlers
 from braid.service.problems.problem_response import MEDIA_TYPE
 from braid.service.routes import (
     changes,
+    completeness as completeness_routes,
     dead_letters,
     feature_views,
     health,
@@ -46,6 +47,7 @@ from braid.service.routes import (
     table_tests,
     tables as table_routes,
 )
+from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
 from braid.service.serving.row_answers import RowAnswers
 from braid.service.settings import ServiceSettings
@@ -94,12 +96,14 @@ def create_app(
     subscriptions = Subscriptions(
         followers, follow_ms=settings.follow_ms, heartbeat_s=settings.limits.heartbeat_seconds
     )
+    completeness = CompletenessCounts(clock)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         subscriptions.close()
         followers.close()
+        completeness.close()
 
     app = BraidApp(
         title=TITLE,
@@ -126,6 +130,7 @@ def create_app(
         followers=followers,
         rows=rows,
         subscriptions=subscriptions,
+        completeness=completeness,
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
@@ -140,6 +145,7 @@ def create_app(
         row_routes,
         feature_views,
         row_events,
+        completeness_routes,
         changes,
         inspection,
     )

@@ -15,6 +15,7 @@ from braid.registry.table_dropper import TableDropper
 from braid.schemas import TableDocument
 from braid.service.body_thread import BodyThread
 from braid.service.open_tables import OpenTables
+from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
 from braid.service.serving.row_answers import RowAnswers
 from braid.service.settings import ServiceSettings
@@ -41,6 +42,7 @@ class Components:
         followers: What is served of the tables in use.
         rows: Answers requests for rows.
         subscriptions: Opens subscriptions to rows.
+        completeness: Counts of tables' rows by their states.
         bodies: The thread in which bodies are parsed.
         started_ms: Start of the app, milliseconds since the epoch, UTC.
     """
@@ -57,6 +59,7 @@ class Components:
     followers: Followers
     rows: RowAnswers
     subscriptions: Subscriptions
+    completeness: CompletenessCounts
     bodies: BodyThread
     started_ms: int
 

@@ -24,6 +24,7 @@ from braid.formats.json_values import json_writer
 from braid.formats.key_values import parse_key
 from braid.lake import Catalog, SystemClock, Table, TableSchema
 from braid.registry.layout.physical_table import shown_fields
+from braid.schemas import SnapshotInfo
 from braid.service.app import create_app, layers
 from braid.service.control.row_lookup import RowNotFound
 from braid.service.control.row_request import row_request
@@ -31,6 +32,7 @@ from braid.service.http.protocol import protocol_with
 from braid.service.query_parameters import parse_query
 from braid.service.serving.row_answers import RowAnswer, RowAnswers
 from braid.service.settings import ServiceSettings
+from braid.service.times import iso_utc
 
 _BATCH: Final = 10_000
 _START_S: Final = 30.0
@@ -44,14 +46,15 @@ class RedisRows(RowAnswers):
         self._schema = schema
         self._redis = redis.asyncio.Redis(unix_socket_path=socket, single_connection_client=False)
 
-    async def row(self, identifier: str, query: bytes) -> RowAnswer:
+    async def row(self, identifier: str, query: bytes, accept: str | None = None) -> RowAnswer:
         """Return the answer to a request for one row; raises what `RowAnswers.row` raises."""
         request = row_request(self._schema, parse_query(query))
         key = parse_key(self._schema, request.key)
         row = await self._redis.get(str(key["id"]))
         if row is None:
             message = f"{identifier} has no row {orjson.dumps(key).decode()}"
-            raise RowNotFound(message)
+            snapshot = SnapshotInfo(id=None, commit_time=None, verified_at=iso_utc(0))
+            raise RowNotFound(message, snapshot)
         return RowAnswer(body=b'{"row":' + row + b"}")
 
 

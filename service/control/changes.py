@@ -9,7 +9,6 @@ If another page follows, this page and the rest of the range are leased for ten 
 be requested again. Each page renews the lease, and the last one ends it.
 """
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,6 @@ from braid.lake import (
     ChangesExpired,
     ChangesMode,
     InvalidRequest,
-    LakeError,
     Problem,
     ReadAt,
     RowKind,
@@ -28,7 +26,7 @@ from braid.lake import (
 )
 from braid.registry.layout.physical_table import shown_fields
 from braid.service.control.changes_token import ChangesPosition, parse_token, to_token
-from braid.service.control.consumers import last_known_snapshot
+from braid.service.control.consumers import end_lease, last_known_snapshot
 
 PAGE_BYTES = 8 << 20
 PAGE_SNAPSHOTS = 1_000
@@ -90,7 +88,7 @@ def read_page(table: Table, position: ChangesPosition, *, page_size: int) -> dic
     if following is not None:
         following = replace(following, lease_id=_lease(table, position))
     elif position.lease_id is not None:
-        _end_lease(table, position.lease_id)
+        end_lease(table, position.lease_id)
     return {
         "changes": rows,
         "after_snapshot_id": position.after_snapshot_id,
@@ -203,12 +201,3 @@ def _lease(table: Table, position: ChangesPosition) -> str:
     begin, end = position.snapshot_id - 1, position.until_snapshot_id
     rest = table.changes(begin, end, mode=position.mode)
     return rest.lease(what="a page of changes", lease_id=position.lease_id).id
-
-
-def _end_lease(table: Table, lease_id: str) -> None:
-    # The lease also expires by itself, so a failure here does not withhold the page.
-    with suppress(LakeError):
-        for file in table.consumers():
-            # A forged token may name any id, so only leases are deleted, never positions of consumers.
-            if file.id == lease_id and file.is_lease:
-                table.delete_consumer(lease_id)

@@ -3,7 +3,9 @@
 The list also contains leases, which can be neither set nor deleted.
 """
 
-from braid.lake import ConsumerFile, InvalidRequest, Problem, Table
+from contextlib import suppress
+
+from braid.lake import ConsumerFile, InvalidRequest, LakeError, Problem, Table
 from braid.lake.snapshots.lease import LEASE_PREFIX
 from braid.schemas.api import ConsumerList, ConsumerView
 from braid.service.control.confirmation import not_confirmed
@@ -94,3 +96,13 @@ def _view(file: ConsumerFile) -> ConsumerView:
         holder=None if consumer is None else consumer.holder,
         error=file.error,
     )
+
+
+def end_lease(table: Table, lease_id: str) -> None:
+    """End the lease of the pages of a request, unless it has ended already."""
+    # The lease also expires by itself, so a failure here does not withhold the page.
+    with suppress(LakeError):
+        for file in table.consumers():
+            # A forged token may name any id, so only leases are deleted, never positions of consumers.
+            if file.id == lease_id and file.is_lease:
+                table.delete_consumer(lease_id)

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
+import pyarrow as pa
 
 from braid.formats.json_values import json_row
 from braid.formats.key_values import parse_key, parse_keys
-from braid.lake import LakeError, LimitExceeded, SnapshotLookup
+from braid.lake import HiddenRecords, LakeError, LimitExceeded, Snapshot, SnapshotLookup
+from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import RowStatus, SnapshotInfo, TableDocument
 from braid.service.control.row_status import row_status, status_columns
 from braid.service.limits import ROWS_BYTES_MAX
@@ -29,7 +31,11 @@ class SnapshotNotReached(LakeError):
 
 
 class RowNotFound(LakeError):
-    """The table has no row of that key in the requested state."""
+    """The table has no row of that key in the requested state, whose snapshot is `snapshot`."""
+
+    def __init__(self, message: str, snapshot: SnapshotInfo) -> None:
+        self.snapshot = snapshot
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +48,7 @@ class LookedUp:
         write_row: The function for rows of the snapshot's schema.
         shown: The columns that are read where a request names none; None: all.
         may_read: Whether a row may be read from storage; else `NotCopied` is raised.
+        is_newest: Whether the snapshot was the newest at `verified_ms`.
     """
 
     lookup: SnapshotLookup
@@ -49,6 +56,7 @@ class LookedUp:
     write_row: WriteRow
     shown: tuple[str, ...] | None = None
     may_read: bool = True
+    is_newest: bool = True
 
     def get(
         self, key: Mapping[str, object], *, columns: Sequence[str] | None = None
@@ -65,12 +73,32 @@ class LookedUp:
     @property
     def snapshot_fields(self) -> dict[str, Any]:
         """The same as JSON values."""
-        snapshot = self.lookup.snapshot
-        return {
-            "id": None if snapshot is None else snapshot.id,
-            "commit_time": None if snapshot is None else iso_utc(snapshot.time_millis),
-            "verified_at": iso_utc(self.verified_ms),
-        }
+        return snapshot_fields(self.lookup.snapshot, self.verified_ms, hidden=self.lookup.hidden)
+
+
+def snapshot_fields(
+    snapshot: Snapshot | None, verified_ms: int, *, hidden: HiddenRecords | None = None
+) -> dict[str, Any]:
+    """Return the fields of `SnapshotInfo` for a snapshot that was determined at a time.
+
+    Args:
+        snapshot: The snapshot; None for a table without one.
+        verified_ms: Milliseconds since 1970.
+        hidden: What readers of the snapshot do not see; None: they see everything.
+    """
+    fields: dict[str, Any] = {
+        "id": None if snapshot is None else snapshot.id,
+        "commit_time": None if snapshot is None else iso_utc(snapshot.time_millis),
+        "verified_at": iso_utc(verified_ms),
+    }
+    if hidden is not None:
+        fields["hidden"] = {"records": hidden.records, "files": hidden.files}
+    return fields
+
+
+def measured_ms(snapshot: Snapshot | None, verified_ms: int, *, is_newest: bool) -> int:
+    """Return the time at which ages are measured: now for the newest state, the commit for an older one."""
+    return verified_ms if is_newest or snapshot is None else snapshot.time_millis
 
 
 def find_row(
@@ -91,8 +119,7 @@ def find_row(
         KeyRefused: The parameters are not a key of the table.
         InvalidRequest: The table has no column of a name in `columns`.
     """
-    schema = at.lookup.schema
-    key = parse_key(schema, parameters)
+    key = parse_key(at.lookup.schema, parameters)
     row = at.get(key, columns=columns)
     if row is None:
         raise row_not_found(at, key)
@@ -105,7 +132,21 @@ def row_not_found(at: LookedUp, key: Mapping[str, object]) -> RowNotFound:
     shown = json_row(key, [schema.field(name) for name in key])
     where = ": it has no snapshot yet" if snapshot is None else f" at snapshot {snapshot.id}"
     message = f"{at.lookup.identifier} has no row {orjson.dumps(shown).decode()}{where}"
-    return RowNotFound(message)
+    return RowNotFound(message, at.snapshot)
+
+
+def find_row_as_arrow(
+    at: LookedUp,
+    parameters: Sequence[tuple[str, str]],
+    *,
+    columns: Sequence[str] | None = None,
+) -> pa.Table:
+    """Return what `find_row` returns as a table of one row, with the columns of `find_rows_as_arrow`."""
+    key = parse_key(at.lookup.schema, parameters)
+    found = at.lookup.rows_of([key], columns=_arrow_columns(at, columns))
+    if not found.num_rows:
+        raise row_not_found(at, key)
+    return found
 
 
 def find_rows(
@@ -130,17 +171,57 @@ def find_rows(
             written = None if row is None else orjson.dumps(at.write_row(row))
             size += 0 if written is None else len(written)
             rows.append(None if written is None else orjson.Fragment(written))
-        if size > bytes_max:
-            message = (
-                f"the first {len(rows)} of {len(parsed)} rows have {size} bytes; the limit is {bytes_max}\n"
-                "hint: ask for fewer keys, or for some columns"
-            )
-            raise LimitExceeded(message)
+        _check_size(size, len(rows), len(parsed), bytes_max)
     return rows
 
 
-def find_row_status(at: LookedUp, document: TableDocument, key: Mapping[str, object]) -> RowStatus:
-    """Return the status of the row of a key, whether it exists or not."""
+def _check_size(size: int, rows: int, keys: int, bytes_max: int) -> None:
+    if size > bytes_max:
+        message = (
+            f"the first {rows} of {keys} rows have {size} bytes; the limit is {bytes_max}\n"
+            "hint: ask for fewer keys, or for some columns"
+        )
+        raise LimitExceeded(message)
+
+
+def find_rows_as_arrow(
+    at: LookedUp,
+    keys: Sequence[Mapping[str, str | int | float]],
+    *,
+    columns: Sequence[str] | None = None,
+    bytes_max: int = ROWS_BYTES_MAX,
+) -> pa.Table:
+    """Return the rows of those keys that have one, in the order of the keys; with the key's columns, to tell which these are.
+
+    Raises:
+        LimitExceeded: The rows have more than `bytes_max` bytes.
+    """
+    parsed = parse_keys(at.lookup.schema, keys)
+    names = _arrow_columns(at, columns)
+    parts = [at.lookup.rows_of([], columns=names)]
+    size = 0
+    for start in range(0, len(parsed), _KEYS_AT_ONCE):
+        parts.append(at.lookup.rows_of(parsed[start : start + _KEYS_AT_ONCE], columns=names))
+        size += parts[-1].nbytes
+        _check_size(size, min(start + _KEYS_AT_ONCE, len(parsed)), len(parsed), bytes_max)
+    return pa.concat_tables(parts)
+
+
+def _arrow_columns(at: LookedUp, columns: Sequence[str] | None) -> list[str]:
+    """Return the requested columns, before them those of the key that were not requested."""
+    schema = at.lookup.schema
+    names = [field.name for field in shown_fields(schema)] if columns is None else list(columns)
+    return [*(name for name in schema.primary_keys if name not in names), *names]
+
+
+def find_row_status(
+    at: LookedUp,
+    document: TableDocument,
+    key: Mapping[str, object],
+    *,
+    integers_as_text: bool = False,
+) -> RowStatus:
+    """Return the status of the row of a key, whether it exists or not; that of an older state is as of its commit."""
     schema = at.lookup.schema
     columns = list(dict.fromkeys([*key, *status_columns(document, schema)]))
     return row_status(
@@ -148,6 +229,7 @@ def find_row_status(at: LookedUp, document: TableDocument, key: Mapping[str, obj
         schema,
         key=key,
         row=at.get(key, columns=columns),
-        now_ms=at.verified_ms,
+        now_ms=measured_ms(at.lookup.snapshot, at.verified_ms, is_newest=at.is_newest),
         snapshot=at.snapshot,
+        integers_as_text=integers_as_text,
     )

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from enum import StrEnum
+from typing import Final, TypeVar
 
 from braid.lake import InvalidRequest, Problem, ReadAt, TableSchema
+from braid.schemas.api import Integers, Visibility
 from braid.service.control.read_at_parameters import (
     READ_AT_PARAMETERS,
     split_parameters,
@@ -14,8 +16,19 @@ from braid.service.control.read_at_parameters import (
 COLUMNS: Final = "columns"
 MIN_SNAPSHOT: Final = "min_snapshot"
 MAX_STALENESS: Final = "max_staleness_ms"
-ROW_PARAMETERS: Final = (*READ_AT_PARAMETERS, COLUMNS, MIN_SNAPSHOT, MAX_STALENESS)
+VISIBILITY: Final = "visibility"
+INTEGERS: Final = "integers"
+ROW_PARAMETERS: Final = (
+    *READ_AT_PARAMETERS,
+    COLUMNS,
+    MIN_SNAPSHOT,
+    MAX_STALENESS,
+    VISIBILITY,
+    INTEGERS,
+)
 """Names of the parameters of a row's address besides the columns of the key."""
+
+ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
 
 _SUMMARY: Final = "the parameters of the row are not valid"
 _DIGITS_MAX: Final = 19  # digits of a snapshot id, as many as 2**63 has
@@ -49,15 +62,21 @@ class RowRequest:
         columns: The columns of the answer, in its order; None: all.
         at: The state.
         freshness: How new the newest state has to be.
+        visibility: Whether records are merged that the table hides until a compaction.
+        integers: How values of BIGINT are written as JSON.
     """
 
     key: Sequence[tuple[str, str]]
     columns: tuple[str, ...] | None = None
     at: ReadAt = field(default_factory=ReadAt)
     freshness: Freshness = field(default_factory=Freshness)
+    visibility: Visibility = Visibility.COMPACTED
+    integers: Integers = Integers.NUMBER
 
 
-def row_request(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> RowRequest:
+def row_request(
+    schema: TableSchema, parameters: Sequence[tuple[str, str]], *, takes_columns: bool = True
+) -> RowRequest:
     """Return the request that the parameters of a row's address make.
 
     A parameter with the name of a column of the primary key is that column's value.
@@ -65,6 +84,7 @@ def row_request(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> R
     Args:
         schema: The table's schema.
         parameters: Names and texts of the address's parameters.
+        takes_columns: Whether the parameters may name columns of the answer.
 
     Raises:
         InvalidRequest: A parameter is not valid, or given more than once; or the parameters name a state and a bound
@@ -73,9 +93,14 @@ def row_request(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> R
     if all(name not in ROW_PARAMETERS for name, _ in parameters):
         return RowRequest(key=parameters)
     at, others = take_read_at(schema, parameters)
-    names = [
-        name for name in (COLUMNS, MIN_SNAPSHOT, MAX_STALENESS) if name not in schema.primary_keys
-    ]
+    known = (
+        *((COLUMNS,) if takes_columns else ()),
+        MIN_SNAPSHOT,
+        MAX_STALENESS,
+        VISIBILITY,
+        INTEGERS,
+    )
+    names = [name for name in known if name not in schema.primary_keys]
     given, key = split_parameters(others, names, summary=_SUMMARY)
     columns = given.get(COLUMNS)
     freshness = Freshness(
@@ -87,6 +112,8 @@ def row_request(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> R
         columns=None if columns is None else tuple(columns.split(",")),
         at=at,
         freshness=freshness,
+        visibility=_choice(given, VISIBILITY, Visibility.COMPACTED),
+        integers=_choice(given, INTEGERS, Integers.NUMBER),
     )
 
 
@@ -100,6 +127,14 @@ def check_freshness(at: ReadAt, freshness: Freshness) -> None:
         name = MIN_SNAPSHOT if freshness.min_snapshot is not None else MAX_STALENESS
         message = "an older state is as old as it is: leave this out, or the state"
         raise _refused(name, None, message)
+
+
+def _choice(given: Mapping[str, str], name: str, default: ChoiceT) -> ChoiceT:
+    text = given.get(name, default.value)
+    choices = {choice.value: choice for choice in type(default)}
+    if text not in choices:
+        raise _refused(name, text, f"expected one of: {', '.join(choices)}")
+    return choices[text]
 
 
 def _number(given: Mapping[str, str], name: str) -> int | None:

@@ -45,6 +45,7 @@ def row_status(
     row: Mapping[str, object] | None,
     now_ms: int,
     snapshot: SnapshotInfo,
+    integers_as_text: bool = False,
 ) -> RowStatus:
     """Return the status of a row.
 
@@ -55,6 +56,7 @@ def row_status(
         row: The row's values, at least those of `status_columns`; None: no such row.
         now_ms: Time of the read, milliseconds since the epoch, UTC.
         snapshot: The snapshot that the row was read from.
+        integers_as_text: Values of BIGINT are text.
     """
     owners = {entry.spec.sequence_group: name for name, entry in document.streams.items()}
     groups = {
@@ -62,25 +64,30 @@ def row_status(
             group,
             schema,
             row=row or {},
-            is_cleared=_is_cleared(document, group),
+            is_cleared=is_cleared(document, group),
             owner=owners.get(group.name),
-            stale_after_seconds=_stale_after_seconds(document, group.name),
+            stale_after_seconds=stale_after_seconds(document, group.name),
             now_ms=now_ms,
+            integers_as_text=integers_as_text,
         )
         for group in physical_groups(document.table)
     }
-    rule = document.table.completeness.groups
-    complete_when = tuple(groups) if rule == "all" else rule
-    assert groups.keys() >= set(complete_when), "the rule names groups of the table"
+    rule = complete_when(document)
+    assert groups.keys() >= set(rule), "the rule names groups of the table"
     return RowStatus(
-        key=json_row(key, [schema.field(name) for name in key]),
+        key=json_row(key, [schema.field(name) for name in key], integers_as_text=integers_as_text),
         exists=row is not None,
-        complete=row is not None
-        and all(groups[name].state in _DELIVERED for name in complete_when),
-        complete_when=complete_when,
+        complete=row is not None and all(groups[name].state in _DELIVERED for name in rule),
+        complete_when=rule,
         groups=groups,
         snapshot=snapshot,
     )
+
+
+def complete_when(document: TableDocument) -> tuple[str, ...]:
+    """Return the names of the groups that make a row complete."""
+    rule = document.table.completeness.groups
+    return tuple(group.name for group in physical_groups(document.table)) if rule == "all" else rule
 
 
 def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
@@ -97,13 +104,13 @@ def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
         for name in (
             *group.ordering,
             *group.tracking_columns,
-            *(group.declared_columns if _is_cleared(document, group) else ()),
+            *(group.declared_columns if is_cleared(document, group) else ()),
         )
         if name in schema.fields_by_name
     ]
 
 
-def _is_cleared(document: TableDocument, group: PhysicalGroup) -> bool:
+def is_cleared(document: TableDocument, group: PhysicalGroup) -> bool:
     """Return whether deletes clear the group, in a table with tracking."""
     deletes = deletes_of(document.table, group.name)
     return group.op_column is not None and deletes is Deletes.CLEAR_COLUMNS
@@ -118,13 +125,14 @@ def _group_status(
     owner: str | None,
     stale_after_seconds: int | None,
     now_ms: int,
+    integers_as_text: bool,
 ) -> GroupStatus:
     touched = row.get(group.at_column) if group.at_column is not None else None
     age_seconds = None
     if touched is not None:
         assert isinstance(touched, datetime)
-        # Producers' clocks may be ahead of ours, but no age is negative.
-        age_seconds = max(0.0, now_ms / 1000 - touched.timestamp())
+        # Producers' clocks may be ahead of ours, but no age is negative. Whole milliseconds, which no subtraction rounds.
+        age_seconds = max(0, now_ms - round(touched.timestamp() * 1_000)) / 1_000
     if touched is None and all(row.get(name) is None for name in group.ordering):
         state = GroupState.ABSENT
     elif (group.op_column is not None and row.get(group.op_column) == OP_CLEAR) or (
@@ -143,7 +151,9 @@ def _group_status(
         state=state,
         stream=owner,
         ordering={
-            name: json_value(row.get(name), schema.field(name).type)
+            name: json_value(
+                row.get(name), schema.field(name).type, integers_as_text=integers_as_text
+            )
             for name in group.declared_ordering or group.ordering
         },
         arrival=_arrival(group, row),
@@ -163,6 +173,7 @@ def _arrival(group: PhysicalGroup, row: Mapping[str, object]) -> Arrival | None:
     return Arrival(generation=generation, partition=partition, offset=offset)
 
 
-def _stale_after_seconds(document: TableDocument, group: str) -> int | None:
+def stale_after_seconds(document: TableDocument, group: str) -> int | None:
+    """Return the age from which a group's part of a row is stale; None: never."""
     staleness = document.table.staleness
     return staleness.groups.get(group, staleness.default_seconds)

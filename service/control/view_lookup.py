@@ -46,6 +46,7 @@ class ViewPlan:
         schema: The table's schema.
         columns: The columns that are looked up: those of the view, and those that the status is computed from.
         write_row: Returns the JSON values of the view's columns, by their names in the table.
+        write_text_row: The same with values of BIGINT as text.
     """
 
     view: ViewSpec
@@ -53,6 +54,7 @@ class ViewPlan:
     schema: TableSchema
     columns: tuple[str, ...]
     write_row: WriteRow
+    write_text_row: WriteRow
 
 
 def view_plan(document: TableDocument, schema: TableSchema, name: str) -> ViewPlan:
@@ -88,12 +90,14 @@ def view_plan(document: TableDocument, schema: TableSchema, name: str) -> ViewPl
     }
     document = document.model_copy(update={"table": spec.model_copy(update=rules)})
     of_status = status_columns(document, schema)
+    fields = [schema.field(column) for column in columns]
     return ViewPlan(
         view=view,
         rules=document,
         schema=schema,
         columns=tuple(dict.fromkeys([*columns, *of_status])),
-        write_row=json_writer(schema.field(column) for column in columns),
+        write_row=json_writer(fields),
+        write_text_row=json_writer(fields, integers_as_text=True),
     )
 
 
@@ -103,6 +107,7 @@ def find_view_row(
     parameters: Sequence[tuple[str, str]],
     *,
     columns: Sequence[str] | None = None,
+    integers_as_text: bool = False,
 ) -> dict[str, Any]:
     """Return what a view answers for a key, as the JSON values of `ViewRow` without its snapshot.
 
@@ -111,6 +116,7 @@ def find_view_row(
         plan: The view, with the schema of the snapshot.
         parameters: The key's columns and their texts.
         columns: Names of the view's columns to answer, in order; None: all.
+        integers_as_text: Values of BIGINT are text.
 
     Raises:
         RowNotFound: The row does not exist, or the view answers that it does not; the message says why.
@@ -122,11 +128,12 @@ def find_view_row(
     row = at.get(key, columns=plan.columns)
     if row is None:
         raise row_not_found(at, key)
-    status = _status(at.snapshot, plan, key, row, now_ms=at.verified_ms)
-    answer = _answer(plan, shown, row, status)
+    answered = _Answered(plan, shown, at.snapshot, at.verified_ms, integers_as_text)
+    status = answered.status(key, row)
+    answer = answered.answer(row, status)
     if answer is None:
         message = f"{row_not_found(at, key)} that the view answers: {_reason(status)}"
-        raise RowNotFound(message)
+        raise RowNotFound(message, at.snapshot)
     return answer
 
 
@@ -136,16 +143,15 @@ def find_view_rows(
     keys: Sequence[Mapping[str, str | int | float]],
     *,
     columns: Sequence[str] | None = None,
+    integers_as_text: bool = False,
 ) -> list[dict[str, Any] | None]:
     """Return what a view answers for several keys, in their order, None instead of not found; see `find_view_row`."""
     shown = _shown_columns(plan.view, columns)
     parsed = parse_keys(plan.schema, keys)
     rows = at.lookup.get_many(parsed, columns=plan.columns)
-    snapshot = at.snapshot
+    answered = _Answered(plan, shown, at.snapshot, at.verified_ms, integers_as_text)
     return [
-        None
-        if row is None
-        else _answer(plan, shown, row, _status(snapshot, plan, key, row, now_ms=at.verified_ms))
+        None if row is None else answered.answer(row, answered.status(key, row))
         for key, row in zip(parsed, rows, strict=True)
     ]
 
@@ -175,39 +181,60 @@ def _shown_columns(view: ViewSpec, names: Sequence[str] | None) -> dict[str, str
     return {name: known[name] for name in names}
 
 
-def _status(
-    snapshot: SnapshotInfo,
-    plan: ViewPlan,
-    key: Mapping[str, object],
-    row: Mapping[str, object],
-    *,
-    now_ms: int,
-) -> RowStatus:
-    return row_status(plan.rules, plan.schema, key=key, row=row, now_ms=now_ms, snapshot=snapshot)
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """What is the same for all rows of a request.
 
+    Attributes:
+        plan: The view.
+        shown: The table's column for each name in the answer.
+        snapshot: The snapshot.
+        now_ms: The time at which ages are measured, milliseconds since 1970.
+        integers_as_text: Values of BIGINT are text.
+    """
 
-def _answer(
-    plan: ViewPlan, shown: Mapping[str, str], row: Mapping[str, object], status: RowStatus
-) -> dict[str, Any] | None:
-    """Return the answer about a row that exists; None for not found."""
-    is_stale = any(status.groups[name].state is GroupState.STALE for name in status.complete_when)
-    found = {
-        InsteadOfRow.ANSWER if status.complete else plan.view.on_incomplete,
-        plan.view.on_stale if is_stale else InsteadOfRow.ANSWER,
-    }
-    strongest = next(one for one in _STRONGEST_FIRST if one in found)
-    if strongest is InsteadOfRow.NOT_FOUND:
-        return None
-    values = None
-    if strongest is InsteadOfRow.ANSWER:
-        written = plan.write_row(row)
-        values = {name: written[column] for name, column in shown.items()}
-    return {
-        "row": values,
-        "complete": status.complete,
-        "stale": is_stale,
-        "groups": {name: one.model_dump(mode="json") for name, one in status.groups.items()},
-    }
+    plan: ViewPlan
+    shown: Mapping[str, str]
+    snapshot: SnapshotInfo
+    now_ms: int
+    integers_as_text: bool
+
+    def status(self, key: Mapping[str, object], row: Mapping[str, object]) -> RowStatus:
+        """Return the status of a row by the rules of the view."""
+        return row_status(
+            self.plan.rules,
+            self.plan.schema,
+            key=key,
+            row=row,
+            now_ms=self.now_ms,
+            snapshot=self.snapshot,
+            integers_as_text=self.integers_as_text,
+        )
+
+    def answer(self, row: Mapping[str, object], status: RowStatus) -> dict[str, Any] | None:
+        """Return the answer about a row that exists; None for not found."""
+        view = self.plan.view
+        is_stale = any(
+            status.groups[name].state is GroupState.STALE for name in status.complete_when
+        )
+        found = {
+            InsteadOfRow.ANSWER if status.complete else view.on_incomplete,
+            view.on_stale if is_stale else InsteadOfRow.ANSWER,
+        }
+        strongest = next(one for one in _STRONGEST_FIRST if one in found)
+        if strongest is InsteadOfRow.NOT_FOUND:
+            return None
+        values = None
+        if strongest is InsteadOfRow.ANSWER:
+            plan = self.plan
+            written = (plan.write_text_row if self.integers_as_text else plan.write_row)(row)
+            values = {name: written[column] for name, column in self.shown.items()}
+        return {
+            "row": values,
+            "complete": status.complete,
+            "stale": is_stale,
+            "groups": {name: one.model_dump(mode="json") for name, one in status.groups.items()},
+        }
 
 
 def _reason(status: RowStatus) -> str:

@@ -41,7 +41,8 @@ class RowDispatch:
             await self._app(scope, receive, send)
             return
         try:
-            given = await self._answer_to(found)(f"{found[1]}.{found[2]}", scope["query_string"])
+            answer = self._answer_to(found, header_of(scope, b"accept"))
+            given = await answer(f"{found[1]}.{found[2]}", scope["query_string"])
         except (LakeError, RegistryError) as error:
             response = await on_own_error(Request(scope, receive), error)
             await response(scope, receive, send)
@@ -50,8 +51,12 @@ class RowDispatch:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    def _answer_to(self, found: re.Match[str]) -> Callable[[str, bytes], Awaitable[RowAnswer]]:
+    def _answer_to(
+        self, found: re.Match[str], accept: str | None
+    ) -> Callable[[str, bytes], Awaitable[RowAnswer]]:
         """Return the function that answers a request for an address, from its table and query."""
         if found["view"] is not None:
             return partial(self._rows.view_row, view=found["view"])
-        return self._rows.row if found["status"] is None else self._rows.status
+        if found["status"] is not None:
+            return self._rows.status
+        return partial(self._rows.row, accept=accept)

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from braid.formats.key_values import KeyRefused
+from braid.formats.key_values import FieldsRefused
 from braid.lake import InvalidRequest, LakeError
 from braid.registry.errors import (
     DefinitionDiffers,
@@ -23,9 +23,10 @@ from braid.registry.errors import (
     StreamNotStopped,
 )
 from braid.registry.store.paths import without_warehouse
-from braid.schemas import FieldProblem, ProblemCode
+from braid.schemas import FieldProblem, ProblemCode, SnapshotInfo
 from braid.schemas.contract import TOO_LONG
 from braid.service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
+from braid.service.control.row_lookup import RowNotFound
 from braid.service.problems.problem_response import problem_response, short_path
 from braid.service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from braid.service.problems.request_problems import field_problems
@@ -57,7 +58,11 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 def _answer(
-    request: Request, code: ProblemCode, detail: str, errors: Sequence[FieldProblem] = ()
+    request: Request,
+    code: ProblemCode,
+    detail: str,
+    errors: Sequence[FieldProblem] = (),
+    snapshot: SnapshotInfo | None = None,
 ) -> Response:
     return problem_response(
         code,
@@ -65,6 +70,7 @@ def _answer(
         instance=request.url.path,
         request_id=request.state.request_id,
         errors=errors,
+        snapshot=snapshot,
     )
 
 
@@ -84,7 +90,11 @@ async def on_own_error(request: Request, error: Exception) -> Response:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _DISCLOSED:
         return _answer(request, code, _UNDISCLOSED)
     hide = without_warehouse(request.app.state.components.settings.warehouse)
-    return _answer(request, code, hide(_detail(error)), _errors(error, hide))
+    snapshot = error.snapshot if isinstance(error, RowNotFound) else None
+    response = _answer(request, code, hide(_detail(error)), _errors(error, hide), snapshot)
+    if code is ProblemCode.TOO_MANY_REQUESTS:
+        response.headers["retry-after"] = "1"
+    return response
 
 
 def _one_line(error: Exception) -> str:
@@ -169,7 +179,7 @@ def _detail(error: Exception) -> str:
 def _errors(error: Exception, hide: Callable[[str], str]) -> tuple[FieldProblem, ...]:
     if isinstance(error, DefinitionRefused | DefinitionDiffers):
         return error.problems
-    if isinstance(error, KeyRefused):
+    if isinstance(error, FieldsRefused):
         return error.parameters
     if isinstance(error, InvalidRequest):
         return tuple(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from fastapi import Response
 
-from braid.schemas import FieldProblem, ProblemCode, ProblemDocument
+from braid.schemas import FieldProblem, ProblemCode, ProblemDocument, SnapshotInfo
 from braid.service.problems.problem_table import STATUS_AND_TITLE
 
 MEDIA_TYPE = "application/problem+json"
@@ -20,9 +20,12 @@ def problem_response(
     instance: str,
     request_id: str,
     errors: Sequence[FieldProblem] = (),
+    snapshot: SnapshotInfo | None = None,
 ) -> Response:
     """Return the answer for a problem."""
-    problem = problem_of(code, detail, instance=instance, request_id=request_id, errors=errors)
+    problem = problem_of(
+        code, detail, instance=instance, request_id=request_id, errors=errors, snapshot=snapshot
+    )
     # Not orjson, which refuses text that is not UTF-8: a problem may quote such text.
     body = json.dumps(problem.model_dump(mode="json")).encode()
     return Response(body, status_code=problem.status, media_type=MEDIA_TYPE)
@@ -35,6 +38,7 @@ def problem_of(
     instance: str,
     request_id: str,
     errors: Sequence[FieldProblem] = (),
+    snapshot: SnapshotInfo | None = None,
 ) -> ProblemDocument:
     """Return a problem document with at most `ERRORS_MAX` errors; if there are more, `detail` has their number."""
     status, title = STATUS_AND_TITLE[code]
@@ -49,6 +53,7 @@ def problem_of(
         code=code,
         errors=tuple(errors[:ERRORS_MAX]),
         request_id=request_id,
+        snapshot=snapshot,
     )
 
 

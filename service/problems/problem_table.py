@@ -69,7 +69,9 @@ from braid.registry.errors import (
 )
 from braid.schemas import ProblemCode
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
+from braid.service.control.row_pages import PagesExpired
 from braid.service.control.view_lookup import ViewNotFound
+from braid.service.serving.completeness_counts import TooManyCounts
 
 STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),
@@ -124,6 +126,8 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     UnsupportedFeature: ProblemCode.UNSUPPORTED_FEATURE,
     ChangesExpired: ProblemCode.EXPIRED,
     LeaseLost: ProblemCode.EXPIRED,
+    PagesExpired: ProblemCode.EXPIRED,
+    TooManyCounts: ProblemCode.TOO_MANY_REQUESTS,
     InvalidRequest: ProblemCode.INVALID_REQUEST,
     CommitConflict: ProblemCode.CONFLICT,
     CommitUnknown: ProblemCode.STORAGE_UNAVAILABLE,

@@ -10,6 +10,7 @@
 | `offsets` | the position of a stream, shown and set |
 | `dead_letters` | dead letters of a stream, and replays of them |
 | `rows` | wide rows by their keys, and their status |
+| `completeness` | rows of a table by their states, and the lag of each stream |
 | `feature_views` | rows of feature views by their keys |
 | `row_events` | subscriptions to rows, as server-sent events |
 | `changes` | changes between snapshots, and consumers |

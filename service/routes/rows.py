@@ -1,10 +1,14 @@
 """Routes of rows: wide rows by their keys, and the status of a row by sequence group."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
 from braid.schemas import RowStatus, WideRow
-from braid.schemas.api import KEYS_MAX, RowKeys, WideRows
+from braid.schemas.api import KEYS_MAX, RowKeys, RowPage, RowScan, WideRows
+from braid.service.arrow_stream import ARROW
 from braid.service.checked_body import CheckedBody
+from braid.service.control.row_pages import EXAMINED_MAX
 from braid.service.dependencies import ComponentsOf
 from braid.service.scope_headers import header_of
 from braid.service.serving.row_answers import RowAnswer
@@ -21,6 +25,14 @@ _STATES = (
     "`snapshot_id`, `tag` or `timestamp` (milliseconds since 1970, or ISO 8601 with a zone: the newest "
     "snapshot committed then or before) name an older state, which is read with its own columns."
 )
+_VISIBILITY = (
+    "A table that hides new records until a compaction shows all of them with `visibility=merged`; otherwise `hidden` of "
+    "`snapshot` counts them."
+)
+_INTEGERS = "With `integers=text` values of BIGINT are text."
+_ARROW_ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {"content": {ARROW: {"schema": {"type": "string", "format": "binary"}}}}
+}
 FRESHNESS = (
     "`min_snapshot` is the id of the oldest snapshot that may answer; the service waits two seconds for it. "
     "`max_staleness_ms` is how long ago the snapshot may have been verified to be the newest."
@@ -30,8 +42,9 @@ FRESHNESS = (
 @router.get(
     "",
     response_model=WideRow,
+    responses=_ARROW_ANSWER,
     description=(
-        f"Return one wide row. {KEY_PARAMETERS} {_STATES} {FRESHNESS} `columns` names columns, "
+        f"Return one wide row. {KEY_PARAMETERS} {_STATES} {FRESHNESS} {_VISIBILITY} {_INTEGERS} `columns` names columns, "
         "separated by commas. `if-none-match` with the `etag` of an earlier answer is answered 304 "
         "if nothing has changed. If a column of the key has one of "
         "these names, the parameter is the column's value; use `/lookup` then."
@@ -42,31 +55,60 @@ async def get_row(
 ) -> Response:
     """Return one wide row by its key; 404 if it does not exist."""
     query = request.scope["query_string"]
-    return row_response(request, await components.rows.row(f"{database}.{table}", query))
+    accept = header_of(request.scope, b"accept")
+    return row_response(request, await components.rows.row(f"{database}.{table}", query, accept))
 
 
 @router.post(
     "/lookup",
     response_model=WideRows,
+    responses=_ARROW_ANSWER,
     description=(
         "Return several wide rows, all of one snapshot, in the order of the keys; null stands "
         f"for a row that does not exist. At most {KEYS_MAX} keys, each an object of the "
         "primary key's columns whose values "
         "are text as in the address of one row, or JSON numbers and booleans; a number with a fraction "
-        f"has to be text unless the column is FLOAT or DOUBLE. {_STATES} {FRESHNESS}"
+        f"has to be text unless the column is FLOAT or DOUBLE. {_STATES} {FRESHNESS} {_VISIBILITY} {_INTEGERS}"
     ),
 )
 async def look_up_rows(
     components: ComponentsOf, database: str, table: str, body: RowKeys, request: Request
 ) -> Response:
     """Return the rows of many keys."""
-    return row_response(request, await components.rows.rows(f"{database}.{table}", body))
+    accept = header_of(request.scope, b"accept")
+    return row_response(request, await components.rows.rows(f"{database}.{table}", body, accept))
+
+
+@router.post(
+    "/scan",
+    response_model=RowPage,
+    responses=_ARROW_ANSWER,
+    description=(
+        "Return the rows of a range of keys, page by page in the order of the primary key, all pages from one snapshot. "
+        "`from_key` (inclusive) and `to_key` (exclusive) have values of the first columns of the key, `prefix` values that "
+        "all rows have, and `starts_with` is what the text of the next column begins with. `status` chooses rows: "
+        '`{"groups": {"payments": ["absent", "deleted"]}, "complete": false}`. A page has at most `limit` rows, and fewer '
+        f"if rows are large or {EXAMINED_MAX:,} rows were read for it; the last page has no `next_page_token`. A page token "
+        "stands for all other fields but `limit` and `integers`; the snapshot is kept from expiring for ten minutes after "
+        f"each page. {_STATES} {_VISIBILITY}"
+    ),
+)
+def scan_rows(
+    components: ComponentsOf, database: str, table: str, body: RowScan, request: Request
+) -> Response:
+    """Return a page of rows."""
+    accept = header_of(request.scope, b"accept")
+    answer = components.rows.page(f"{database}.{table}", body, accept)
+    return row_response(request, answer)
 
 
 @router.get(
     "/status",
     response_model=RowStatus,
-    description=f"Return the status of a row by sequence group. {KEY_PARAMETERS}",
+    description=(
+        f"Return the status of a row by sequence group. {KEY_PARAMETERS} {_STATES} The ages of an older state "
+        f"are measured at its commit. {FRESHNESS} {_VISIBILITY} {_INTEGERS}"
+    ),
 )
 async def get_row_status(
     components: ComponentsOf, database: str, table: str, request: Request

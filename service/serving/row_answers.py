@@ -6,21 +6,39 @@ the answer is computed on the event loop; otherwise it is computed in a thread. 
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
 import orjson
+import pyarrow as pa
 from starlette.concurrency import run_in_threadpool
 
 from braid.formats.json_values import json_writer
 from braid.formats.key_values import parse_key
-from braid.lake import Clock, InvalidRequest, NotCopied, Problem, ReadAt, SnapshotLookup
+from braid.lake import (
+    Clock,
+    InvalidRequest,
+    NotCopied,
+    Problem,
+    ReadAt,
+    SnapshotLookup,
+    python_rows,
+)
 from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import TableDocument
-from braid.schemas.api import RowKeys
+from braid.schemas.api import Integers, RequestedState, RowKeys, RowScan, Visibility
+from braid.service.arrow_stream import ARROW, accepts_arrow, arrow_stream
 from braid.service.control.read_at_parameters import READ_AT_PARAMETERS
-from braid.service.control.row_lookup import LookedUp, find_row, find_row_status, find_rows
+from braid.service.control.row_lookup import (
+    LookedUp,
+    find_row,
+    find_row_as_arrow,
+    find_row_status,
+    find_rows,
+    find_rows_as_arrow,
+)
+from braid.service.control.row_pages import read_first_page, read_next_page
 from braid.service.control.row_request import (
     Freshness,
     RowRequest,
@@ -40,20 +58,27 @@ class RowAnswer:
     """An answer.
 
     Attributes:
-        body: JSON.
+        body: The body.
         etag: Weak entity tag of what the answer was read from; None if an equal tag would not mean an equal answer.
+        media_type: The body's media type.
+        varies: Whether the request's `Accept` has chosen the media type.
     """
 
     body: bytes
     etag: str | None = None
+    media_type: str = "application/json"
+    varies: bool = False
 
     def response(self, if_none_match: str | None) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
         """Return status, headers and body: 304 without a body if the client has the answer already."""
         tags = [] if self.etag is None else [(b"etag", self.etag.encode())]
+        if self.varies:
+            tags.append((b"vary", b"accept"))
         if is_known(self.etag, if_none_match):
             return HTTPStatus.NOT_MODIFIED, tags, b""
         length = (b"content-length", b"%d" % len(self.body))
-        return HTTPStatus.OK, [length, (b"content-type", b"application/json"), *tags], self.body
+        media_type = (b"content-type", self.media_type.encode())
+        return HTTPStatus.OK, [length, media_type, *tags], self.body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +106,13 @@ class RowAnswers:
         self._followers = followers
         self._clock = clock
 
-    async def row(self, identifier: str, query: bytes) -> RowAnswer:
+    async def row(self, identifier: str, query: bytes, accept: str | None = None) -> RowAnswer:
         """Return the answer to a request for one row.
 
         Args:
             identifier: The table.
             query: Query of the address.
+            accept: The header of that name.
 
         Raises:
             RowNotFound: The row does not exist.
@@ -95,34 +121,45 @@ class RowAnswers:
             LakeError: The table or the state does not exist, or cannot be read.
         """
         parameters = parse_query(query)
+        is_arrow = accepts_arrow(accept)
 
         def answer(request: RowRequest, served: Served, may_read: bool) -> RowAnswer:
-            at = self._looked_up(served, request.at, request.columns, may_read=may_read)
+            at = self._looked_up(served, request, may_read=may_read)
+            etag = _etag(at.lookup, is_arrow=is_arrow)
+            if is_arrow:
+                table = find_row_as_arrow(at, request.key, columns=request.columns)
+                return _arrow_answer(table, etag=etag, snapshot=at.snapshot_fields)
             row = find_row(at, request.key, columns=request.columns)
             body = {"row": row, "snapshot": at.snapshot_fields}
-            return RowAnswer(body=orjson.dumps(body), etag=_etag(at.lookup))
+            return RowAnswer(body=orjson.dumps(body), etag=etag, varies=True)
 
         return await self._answer(
             identifier,
             _Question(
                 parse=lambda lookup: row_request(lookup.schema, parameters),
                 freshness=lambda request: request.freshness,
-                needs_storage=lambda request, _: not request.at.is_newest,
+                needs_storage=lambda request, served: (
+                    is_arrow or _is_other_state(request, served.table.lookup)
+                ),
                 answer=answer,
             ),
         )
 
-    async def rows(self, identifier: str, keys: RowKeys) -> RowAnswer:
+    async def rows(self, identifier: str, keys: RowKeys, accept: str | None = None) -> RowAnswer:
         """Return the answer to a request for several rows; raises what `row` raises."""
-        at, freshness = _state_of(keys)
-        check_freshness(at, freshness)
+        request = _request_of(keys)
+        check_freshness(request.at, request.freshness)
 
         def answer(_request: None, served: Served, _may_read: bool) -> RowAnswer:
-            found = self._looked_up(served, at, keys.columns)
+            found = self._looked_up(served, request)
+            if accepts_arrow(accept):
+                table = find_rows_as_arrow(found, keys.keys, columns=keys.columns)
+                return _arrow_answer(table, snapshot=found.snapshot_fields)
             rows = find_rows(found, keys.keys, columns=keys.columns)
-            return RowAnswer(body=orjson.dumps({"rows": rows, "snapshot": found.snapshot_fields}))
+            body = {"rows": rows, "snapshot": found.snapshot_fields}
+            return RowAnswer(body=orjson.dumps(body), varies=True)
 
-        return await self._answer(identifier, _many_rows(freshness, answer))
+        return await self._answer(identifier, _many_rows(request.freshness, answer))
 
     async def view_row(self, identifier: str, query: bytes, *, view: str) -> RowAnswer:
         """Return the answer of a feature view to a request for one row.
@@ -140,9 +177,12 @@ class RowAnswers:
 
         def answer(request: RowRequest, served: Served, may_read: bool) -> RowAnswer:
             _check_newest(request.at)
-            at = self._looked_up(served, ReadAt(), None, may_read=may_read)
+            at = self._looked_up(served, replace(request, columns=None), may_read=may_read)
             plan = served.table.view_plan(view, self._document(identifier, served))
-            found = find_view_row(at, plan, request.key, columns=request.columns)
+            is_text = request.integers is Integers.TEXT
+            found = find_view_row(
+                at, plan, request.key, columns=request.columns, integers_as_text=is_text
+            )
             return RowAnswer(body=orjson.dumps({**found, "snapshot": at.snapshot_fields}))
 
         return await self._answer(
@@ -150,40 +190,80 @@ class RowAnswers:
             _Question(
                 parse=lambda lookup: row_request(lookup.schema, parameters),
                 freshness=lambda request: request.freshness,
-                needs_storage=lambda _, served: served.table.document is None,
+                needs_storage=lambda request, served: (
+                    served.table.document is None or _is_other_state(request, served.table.lookup)
+                ),
                 answer=answer,
             ),
         )
 
     async def view_rows(self, identifier: str, keys: RowKeys, *, view: str) -> RowAnswer:
         """Return the answer of a feature view to a request for several rows; raises what `view_row` raises."""
-        at, freshness = _state_of(keys)
-        _check_newest(at)
+        request = _request_of(keys)
+        _check_newest(request.at)
 
         def answer(_request: None, served: Served, _may_read: bool) -> RowAnswer:
-            found = self._looked_up(served, at, None)
+            found = self._looked_up(served, replace(request, columns=None))
             plan = served.table.view_plan(view, self._document(identifier, served))
-            rows = find_view_rows(found, plan, keys.keys, columns=keys.columns)
+            is_text = keys.integers is Integers.TEXT
+            rows = find_view_rows(
+                found, plan, keys.keys, columns=keys.columns, integers_as_text=is_text
+            )
             return RowAnswer(body=orjson.dumps({"rows": rows, "snapshot": found.snapshot_fields}))
 
-        return await self._answer(identifier, _many_rows(freshness, answer))
+        return await self._answer(identifier, _many_rows(request.freshness, answer))
+
+    def page(self, identifier: str, scan: RowScan, accept: str | None = None) -> RowAnswer:
+        """Return the answer to a request for a page of rows; reads storage.
+
+        Raises:
+            InvalidRequest: The request does not fit the table, or there is no such state.
+            PagesExpired: The page token's snapshot is not kept any more.
+        """
+        if scan.page_token is None:
+            check_freshness(*_state_of(scan))
+            served = self._followers.newest(identifier, scan.min_snapshot)
+            table, document = served.table.table, served.table.document
+            page = read_first_page(table, document, scan, verified_ms=served.verified_ms)
+        else:
+            served = self._followers.newest(identifier)
+            page = read_next_page(served.table.table, served.table.document, scan)
+        following = page.next_page_token
+        if accepts_arrow(accept):
+            body = arrow_stream(page.rows, snapshot=page.snapshot, next_page_token=following)
+            return RowAnswer(body=body, media_type=ARROW, varies=True)
+        is_text = scan.integers is Integers.TEXT
+        fields = [page.schema.field(name) for name in page.rows.column_names]
+        write = json_writer(fields, integers_as_text=is_text)
+        rows = [write(row) for batch in page.rows.to_batches() for row in python_rows(batch)]
+        answer = {
+            "rows": rows,
+            "rows_examined": page.examined,
+            "snapshot": page.snapshot,
+            "next_page_token": following,
+        }
+        return RowAnswer(body=orjson.dumps(answer), varies=True)
 
     async def status(self, identifier: str, query: bytes) -> RowAnswer:
         """Return the answer to a request for the status of a row; raises what `row` raises."""
         parameters = parse_query(query)
 
-        def answer(key: dict[str, object], served: Served, may_read: bool) -> RowAnswer:
+        def answer(request: RowRequest, served: Served, may_read: bool) -> RowAnswer:
             document = self._document(identifier, served)
-            at = self._looked_up(served, ReadAt(), None, may_read=may_read)
-            status = find_row_status(at, document, key)
+            at = self._looked_up(served, request, may_read=may_read)
+            key = parse_key(at.lookup.schema, request.key)
+            is_text = request.integers is Integers.TEXT
+            status = find_row_status(at, document, key, integers_as_text=is_text)
             return RowAnswer(body=orjson.dumps(status.model_dump(mode="json")))
 
         return await self._answer(
             identifier,
             _Question(
-                parse=lambda lookup: parse_key(lookup.schema, parameters),
-                freshness=lambda _: Freshness(),
-                needs_storage=lambda _, served: served.table.document is None,
+                parse=lambda lookup: row_request(lookup.schema, parameters, takes_columns=False),
+                freshness=lambda request: request.freshness,
+                needs_storage=lambda request, served: (
+                    served.table.document is None or _is_other_state(request, served.table.lookup)
+                ),
                 answer=answer,
             ),
         )
@@ -215,17 +295,15 @@ class RowAnswers:
             request = question.parse(served.table.lookup)
         return question.answer(request, served, True)
 
-    def _looked_up(
-        self,
-        served: Served,
-        at: ReadAt,
-        columns: tuple[str, ...] | None,
-        *,
-        may_read: bool = True,
-    ) -> LookedUp:
-        """Return a state of the table with a function that writes some columns; reads storage unless it is the newest."""
+    def _looked_up(self, served: Served, request: RowRequest, *, may_read: bool = True) -> LookedUp:
+        """Return a state of the table with a function that writes the columns; reads storage if it is not what is served."""
         lookup, verified_ms = served.table.lookup, served.verified_ms
-        if at.is_newest and columns is None:
+        columns, is_text = request.columns, request.integers is Integers.TEXT
+        if _is_other_state(request, lookup):
+            verified_ms = self._clock.now_ms()
+            is_merged = request.visibility is Visibility.MERGED
+            lookup = served.table.table.lookup_at(request.at, merged=is_merged)
+        elif columns is None and not is_text:
             return LookedUp(
                 lookup=lookup,
                 verified_ms=verified_ms,
@@ -233,9 +311,6 @@ class RowAnswers:
                 shown=served.table.shown,
                 may_read=may_read,
             )
-        if not at.is_newest:
-            verified_ms = self._clock.now_ms()
-            lookup = served.table.table.lookup_at(at)
         known = lookup.schema.fields_by_name
         # An unknown name is refused by the lookup, with its problem.
         fields = (
@@ -246,15 +321,29 @@ class RowAnswers:
         return LookedUp(
             lookup=lookup,
             verified_ms=verified_ms,
-            write_row=json_writer(fields),
+            write_row=json_writer(fields, integers_as_text=is_text),
             may_read=may_read,
+            is_newest=request.at.is_newest,
         )
 
 
-def _state_of(keys: RowKeys) -> tuple[ReadAt, Freshness]:
+def _state_of(body: RequestedState) -> tuple[ReadAt, Freshness]:
     """Return the state that a request for several rows names, and how new the newest has to be."""
-    at = ReadAt(snapshot_id=keys.snapshot_id, tag=keys.tag, timestamp=keys.timestamp)
-    return at, Freshness(min_snapshot=keys.min_snapshot, max_staleness_ms=keys.max_staleness_ms)
+    at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
+    return at, Freshness(min_snapshot=body.min_snapshot, max_staleness_ms=body.max_staleness_ms)
+
+
+def _request_of(keys: RowKeys) -> RowRequest:
+    """Return a request for several rows without their keys."""
+    at, freshness = _state_of(keys)
+    return RowRequest(
+        key=(),
+        columns=keys.columns,
+        at=at,
+        freshness=freshness,
+        visibility=keys.visibility,
+        integers=keys.integers,
+    )
 
 
 def _many_rows(
@@ -296,9 +385,23 @@ def is_known(etag: str | None, if_none_match: str | None) -> bool:
     return "*" in tags or etag.removeprefix("W/") in tags
 
 
-def _etag(lookup: SnapshotLookup) -> str | None:
+def _is_other_state(request: RowRequest, served: SnapshotLookup) -> bool:
+    """Return whether a request is about another state than what is served: an older one, or one with hidden records."""
+    is_merged = request.visibility is Visibility.MERGED and served.hidden is not None
+    return is_merged or not request.at.is_newest
+
+
+def _arrow_answer(
+    rows: pa.Table, *, snapshot: dict[str, Any], etag: str | None = None
+) -> RowAnswer:
+    body = arrow_stream(rows, snapshot=snapshot)
+    return RowAnswer(body=body, etag=etag, media_type=ARROW, varies=True)
+
+
+def _etag(lookup: SnapshotLookup, *, is_arrow: bool) -> str | None:
     # By the unique id: after a rollback another snapshot has the same number.
     snapshot = lookup.snapshot
     if snapshot is None or snapshot.uuid is None or lookup.expires_rows:
         return None
-    return f'W/"{snapshot.uuid}-{lookup.schema.id}"'
+    representation = "-arrow" if is_arrow else ""
+    return f'W/"{snapshot.uuid}-{lookup.schema.id}{representation}"'

@@ -3,7 +3,7 @@
 A scan is planned once. Then it is read or counted as a whole, or cut into splits that any process can read.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pytest
 
@@ -516,3 +517,155 @@ def test_bounds_that_mean_nothing_are_refused(shop: HttpClient, query: str, fiel
 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
     assert [error["field"] for error in refused.json()["errors"]] == [field]
+
+
+ARROW = {"accept": "application/vnd.apache.arrow.stream"}
+
+
+def test_a_missing_row_is_answered_with_the_snapshot(
+    shop: HttpClient, catalog: Catalog, clock: ManualClock
+) -> None:
+    write_sale(catalog)
+    clock.advance(ms=1_500)
+
+    problem = shop.get(f"{ROWS}?id=2&region=eu").json()
+
+    assert problem["snapshot"] == {
+        "id": 1,
+        "commit_time": "2023-11-14T22:13:20.000Z",
+        "verified_at": "2023-11-14T22:13:21.500Z",
+    }
+    assert "snapshot" not in shop.get(f"{ROWS}?id=x&region=eu").json()
+
+
+def test_integers_of_64_bits_are_text_on_request(client: HttpClient, catalog: Catalog) -> None:
+    table = catalog.create_table(
+        "db.t",
+        columns=[("k", "BIGINT"), ("i", "INT"), ("a", "ARRAY<BIGINT>"), ("m", "MAP<BIGINT, INT>")],
+        primary_key=["k"],
+    )
+    key = (1 << 53) + 1
+    columns: dict[str, Any] = {"k": [key], "i": [7], "a": [[1, None]], "m": [[(2, 3)]]}
+    table.write_and_commit(
+        pa.table([pa.array(v, table.schema.arrow_schema.field(n).type) for n, v in columns.items()],
+                 names=list(columns))
+    )  # fmt: skip
+    text = {"k": str(key), "i": 7, "a": ["1", None], "m": [{"key": "2", "value": 3}]}
+    path = "/v1/tables/db/t/rows"
+
+    assert client.get(f"{path}?k={key}&integers=text").json()["row"] == text
+    assert client.get(f"{path}?k={key}&integers=number").json()["row"]["k"] == key
+    body = {"keys": [{"k": key}], "integers": "text"}
+    assert client.post(f"{path}/lookup", json=body).json()["rows"] == [text]
+    refused = client.get(f"{path}?k=1&integers=words").json()["errors"][0]
+    assert (refused["field"], refused["message"]) == ("integers", "expected one of: number, text")
+
+
+def test_integers_of_a_status_are_text_on_request(shop: HttpClient, catalog: Catalog) -> None:
+    write(catalog, id=7, region="eu", carrier="DHL", shipping__partition=0, shipping__offset=4)
+
+    status = shop.get(f"{ROWS}/status?id=7&region=eu&integers=text").json()
+
+    assert status["key"] == {"id": "7", "region": "eu"}
+    assert status["groups"]["shipping"]["ordering"] == {
+        "shipping__offset": "4",
+        "shipping__partition": 0,
+    }
+
+
+def arrow(answer: Any) -> pa.Table:
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == ARROW["accept"]
+    assert answer.headers["vary"] == "accept"
+    with pa.ipc.open_stream(answer.content) as stream:
+        return stream.read_all()
+
+
+def test_a_row_is_an_arrow_stream_on_request(shop: HttpClient, catalog: Catalog) -> None:
+    write_sale(catalog, total=Decimal("12.50"))
+    address = f"{ROWS}?id=1&region=eu"
+    as_json, as_arrow = shop.get(address), shop.get(address, headers=ARROW)
+
+    found = arrow(as_arrow)
+
+    assert found.select(["id", "total"]).to_pylist() == [{"id": 1, "total": Decimal("12.50")}]
+    assert found.schema.names == list(as_json.json()["row"])
+    assert found.schema.field("total").type == pa.decimal128(10, 2)
+    snapshot = as_json.json()["snapshot"]
+    assert orjson.loads(found.schema.metadata[b"snapshot"]) == snapshot
+    assert as_json.headers["vary"] == "accept"
+    assert as_json.headers["etag"] != as_arrow.headers["etag"]
+    known = {**ARROW, "if-none-match": as_arrow.headers["etag"]}
+    assert shop.get(address, headers=known).status_code == 304
+    known = {"if-none-match": as_arrow.headers["etag"]}
+    assert shop.get(address, headers=known).status_code == 200
+
+
+def test_a_problem_is_json_although_arrow_is_accepted(shop: HttpClient, catalog: Catalog) -> None:
+    write_sale(catalog)
+
+    answer = shop.get(f"{ROWS}?id=2&region=eu", headers=ARROW)
+
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["snapshot"]["id"] == 1
+
+
+def test_the_arrow_stream_of_a_lookup_has_the_rows_that_exist_with_their_keys(
+    shop: HttpClient, catalog: Catalog
+) -> None:
+    for number in (1, 2):
+        write_sale(catalog, id=number, currency=f"C{number}")
+    keys = [{"id": number, "region": "eu"} for number in (2, 9, 1)]
+    body = {"keys": keys, "columns": ["currency", "region"]}
+
+    found = arrow(shop.post(f"{ROWS}/lookup", json=body, headers=ARROW))
+
+    assert found.to_pylist() == [
+        {"id": 2, "currency": "C2", "region": "eu"},
+        {"id": 1, "currency": "C1", "region": "eu"},
+    ]
+
+
+@pytest.mark.parametrize("engine", ["deduplicate", "first-row"])
+def test_new_records_of_a_table_that_hides_them_are_counted_and_shown_on_request(
+    client: HttpClient, catalog: Catalog, engine: str
+) -> None:
+    options = {"merge-engine": engine, "bucket": "1"}
+    if engine == "deduplicate":
+        options["deletion-vectors.enabled"] = "true"
+    table = catalog.create_table(
+        "db.t", columns=[("k", "INT"), ("v", "INT")], primary_key=["k"], options=options
+    )
+
+    def add(*rows: tuple[int, int]) -> None:
+        keys, values = zip(*rows, strict=True)
+        columns = {"k": pa.array(keys, pa.int32()), "v": pa.array(values, pa.int32())}
+        table.write_and_commit(pa.table(columns))
+
+    add((1, 1))
+    table.compact(full=True)
+    add((1, 2), (2, 2))
+    newest = 2 if engine == "deduplicate" else 1
+    path = "/v1/tables/db/t/rows"
+
+    first = client.get(f"{path}?k=1").json()
+    merged = client.get(f"{path}?k=1&visibility=merged").json()
+    absent = client.get(f"{path}?k=2").json()
+    many = client.post(
+        f"{path}/lookup", json={"keys": [{"k": 1}, {"k": 2}], "visibility": "merged"}
+    ).json()
+    pages = [
+        client.post(f"{path}/scan", json={"visibility": visibility}).json()
+        for visibility in ("compacted", "merged")
+    ]
+
+    assert (first["row"]["v"], first["snapshot"]["hidden"]) == (1, {"records": 2, "files": 1})
+    assert merged["row"]["v"] == newest
+    assert "hidden" not in merged["snapshot"]
+    assert absent["snapshot"]["hidden"] == {"records": 2, "files": 1}
+    assert many["rows"] == [{"k": 1, "v": newest}, {"k": 2, "v": 2}]
+    assert [page["rows"] for page in pages] == [[{"k": 1, "v": 1}], many["rows"]]
+    assert [page["snapshot"].get("hidden") for page in pages] == [{"records": 2, "files": 1}, None]
+    table.compact(full=True)
+    assert client.get(f"{path}?k=1").json()["snapshot"]["hidden"] == {"records": 0, "files": 0}
