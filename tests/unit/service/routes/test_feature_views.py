@@ -285,3 +285,27 @@ def test_a_column_that_another_engine_has_dropped_is_named(
 
     assert (answer.status_code, answer.json()["code"]) == (409, "schema_mismatch")
     assert "`v`" in answer.json()["detail"]
+
+
+def test_integers_of_a_view_are_text_on_request(client: HttpClient, catalog: Catalog) -> None:
+    given_view(client, columns=[{"column": "id"}, {"column": "carrier"}])
+    write_shipping(catalog)
+
+    one = client.get(f"{RISK}/rows", params={**KEY, "integers": "text"}).json()
+    body = {"keys": [KEY], "integers": "text"}
+    many = client.post(f"{RISK}/lookup", json=body).json()["rows"]
+
+    assert one["row"] == {"id": "1", "carrier": "DHL"}
+    assert one["groups"]["shipping"]["ordering"]["shipping__offset"] == "4"
+    assert [row["row"] for row in many] == [one["row"]]
+
+
+def test_a_row_that_a_view_does_not_have_is_answered_with_the_snapshot(
+    client: HttpClient, catalog: Catalog
+) -> None:
+    given_view(client, on_incomplete="not_found")
+    write_shipping(catalog)
+
+    problem = client.get(f"{RISK}/rows", params=KEY).json()
+
+    assert (problem["code"], problem["snapshot"]["id"]) == ("row_not_found", 1)
