@@ -42,6 +42,15 @@ _CHANGES: Final[dict[str, Any]] = {
     ]
 }
 _KEYS: Final[dict[str, Any]] = {"keys": [{"id": 1}, {"id": "2"}], "timestamp": 0}
+_TESTS: Final[dict[str, Any]] = {
+    "cases": [
+        {
+            "name": "one",
+            "given": [{"stream": "sales", "value": '{"id": 1}'}],
+            "expect": {"rows": [{"key": {"id": 1}}], "row_count": 1},
+        }
+    ]
+}
 _CONSUMER: Final[dict[str, Any]] = {"next_snapshot_id": 2}
 
 _NAMES: Final = (
@@ -105,6 +114,10 @@ def _places(chance: random.Random) -> tuple[str, str, dict[str, Any]]:
             ("POST", f"{table}/schema-changes", _CHANGES),
             ("POST", f"{table}/rows/lookup", _KEYS),
             ("PUT", f"{table}/consumers/billing", _CONSUMER),
+            ("POST", f"{table}/views/risk/lookup", _KEYS),
+            ("POST", f"{table}:test", _TESTS),
+            ("POST", f"{table}/rows/explain", {"key": {"id": 1}, "without": {"stream": "sales"}}),
+            ("POST", f"{table}/rows/scan", {"prefix": {"id": 1}, "limit": 10}),
         ]
     )
 
@@ -230,7 +243,8 @@ def _queries(chance: random.Random) -> HostileRequest:
     tail = chance.choice(
         [
             "rows?id=", "rows?id=1&snapshot_id=", "rows?id=1&tag=", "rows?id=1&timestamp=", "rows?",
-            "rows/status?id=", "changes?after_snapshot_id=", "changes?page_token=", "changes?page_size=",
+            "rows/status?id=", "views/risk/rows?id=", "rows/explain?id=", "rows/certificate?id=", "completeness?snapshot_id=",
+            "rows/events?cursor=", "rows/events?keys=", "rows/events?id=1&from=x", "changes?after_snapshot_id=", "changes?page_token=", "changes?page_size=",
             "changes?consumer=", "changes?after_snapshot_id=0&columns=", "inspect/files?limit=",
             "inspect/snapshots?offset=", "inspect/x?last=", "changes?mode=",
         ]

@@ -1,0 +1,120 @@
+"""Requests drawn from the OpenAPI document get answers that it documents, and never a failure of the service.
+
+Of each operation some requests are as the document describes them, and as many break it. Rules that a schema cannot state, such as
+those of declarations, make a 422 of a request that is described; this is documented, too.
+"""
+
+import os
+import random
+
+import pyarrow as pa
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis import APIOperation, Case, GenerationMode
+from schemathesis.checks import (
+    not_a_server_error,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.service.app import create_app
+from braid.service.braid_app import BraidApp
+from braid.service.settings import ServiceSettings
+from tests.support.soaking import soak
+from tests.unit.registry.shop import ORDERS
+from tests.unit.service.http_client import HttpClient
+
+TABLE = "/v1/tables/{database}/{table}"
+WITHOUT_END = f"{TABLE}/rows/events"
+EXAMPLES = 4
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+def app_with_rows() -> BraidApp:
+    """Return an app whose table `shop.orders` has rows and a stream."""
+    clock = ManualClock()
+    file_io = MemoryFileIO(clock=clock)
+    catalog = Catalog("/w", file_io=file_io, clock=clock)
+    app = create_app(ServiceSettings(warehouse="/w"), catalog=catalog, file_io=file_io, clock=clock)
+    client = HttpClient(app)
+    client.put("/v1/tables/shop/orders", json=ORDERS).raise_for_status()
+    sales = {"topic": "sales", "partitioned_by_key": True}
+    client.put("/v1/tables/shop/orders/streams/sales", json=sales).raise_for_status()
+    catalog.table("shop.orders").write_and_commit(pa.table({"region": ["eu", "eu"], "id": [1, 7]}))
+    return app
+
+
+SCHEMA = schemathesis.openapi.from_asgi("/v1/openapi.json", app_with_rows())
+OPERATIONS = [
+    operation
+    for found in SCHEMA.get_all_operations()
+    if (operation := found.ok()).path != WITHOUT_END
+]
+
+
+def check_operation(operation: APIOperation, *, chosen: int, examples: int) -> None:
+    """Send requests of one operation, and check the answers.
+
+    Args:
+        operation: The operation.
+        chosen: The seed.
+        examples: The number of requests as described, and of those that break the description if any can.
+    """
+    chance = random.Random(chosen)
+
+    def check(case: Case) -> None:
+        aimed(case, chance)
+        headers = {"content-type": "application/json"}
+        case.call_and_validate(checks=CHECKS, headers=headers)
+
+    modes = [GenerationMode.POSITIVE]
+    if operation.query.items or operation.body.items:
+        modes.append(
+            GenerationMode.NEGATIVE
+        )  # every text is a name, so a path alone cannot break its description
+    for mode in modes:
+        drawn = given(case=operation.as_strategy(generation_mode=mode))(check)
+        settings(
+            max_examples=examples,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate, Phase.shrink],
+            suppress_health_check=list(HealthCheck),
+        )(seed(chosen)(drawn))()
+
+
+def aimed(case: Case, chance: random.Random) -> None:
+    """Let most of the requests for a table be for the one that exists."""
+    names = {"database": "shop", "table": "orders", "stream": "sales", "view": "snapshots"}
+    if chance.random() < 0.7:
+        for name, value in names.items():
+            if name in case.path_parameters:
+                case.path_parameters[name] = value
+        if operation_reads_key(case) and chance.random() < 0.7:
+            case.query |= {"region": "eu", "id": chance.choice(["1", "7", "8", "x"])}
+
+
+def operation_reads_key(case: Case) -> bool:
+    return case.method == "GET" and "/rows" in case.path
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.label)
+def test_answers_are_documented(operation: APIOperation) -> None:
+    check_operation(operation, chosen=1, examples=EXAMPLES)
+
+
+@pytest.mark.soak
+def test_answers_are_documented_for_long() -> None:
+    def some(turn: int) -> None:
+        operation = OPERATIONS[turn % len(OPERATIONS)]
+        check_operation(operation, chosen=turn + int(os.environ.get("SEED", "0")), examples=50)
+
+    soak(some)
