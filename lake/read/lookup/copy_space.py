@@ -15,8 +15,8 @@ part, and the others link and map it (`scratch`). Parts that are not shared have
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -107,17 +107,14 @@ class CopySpace:
         """
         self._raise_if_closed()
         name = self._shared_name(columns, ".arrow")
-        try:
-            with self._made_by_one(name) as path:
-                if path is not None:
-                    return _columns_of(self._linked(path))
-                part = make()
-                if self._is_kept_in_memory(part.nbytes):
-                    return part
+        with self._made_by_one(name) as path:
+            if path is not None:
+                return _columns_of(self._linked(path))
+            part = make()
+            if self._is_kept_in_memory(part.nbytes):
+                return part
+            with self._disk_errors():
                 return self._kept_on_disk(part, name)
-        except StorageUnavailable as error:
-            # Most likely the disk is full. The lookup then reads from storage.
-            raise NoRoom(self._all_bytes) from error
 
     def keep_index(self, make: Callable[[], HashIndex]) -> HashIndex:
         """Return the index of the keys from where it is kept; made unless a process of this machine has made it.
@@ -127,17 +124,15 @@ class CopySpace:
         """
         self._raise_if_closed()
         name = self._shared_name((), ".index")
-        try:
-            with self._made_by_one(name) as path:
-                if path is not None:
-                    return _index_of(self._linked(path))
-                index = make()
-                if self._is_kept_in_memory(index.size):
-                    return index
-                self._reserve_disk(index.size)
+        with self._made_by_one(name) as path:
+            if path is not None:
+                return _index_of(self._linked(path))
+            index = make()
+            if self._is_kept_in_memory(index.size):
+                return index
+            self._reserve_disk(index.size)
+            with self._disk_errors():
                 return self._index_on_disk(index, name)
-        except StorageUnavailable as error:
-            raise NoRoom(self._all_bytes) from error
 
     def clear(self) -> None:
         """Remove the parts; rows that were given out stay readable, as their files are mapped."""
@@ -156,10 +151,22 @@ class CopySpace:
     def _all_bytes(self) -> int:
         return self.disk_bytes + self.memory_bytes
 
-    def _made_by_one(self, name: str) -> AbstractContextManager[str | None]:
-        if self._name is None:
-            return nullcontext()
-        return self._scratch().made_by_one(name)
+    @contextmanager
+    def _made_by_one(self, name: str) -> Iterator[str | None]:
+        with ExitStack() as held:
+            path = None
+            if self._name is not None:
+                with self._disk_errors():
+                    path = held.enter_context(self._scratch().made_by_one(name))
+            yield path
+
+    @contextmanager
+    def _disk_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except StorageUnavailable as error:
+            # Most likely the disk is full. The lookup then reads from storage.
+            raise NoRoom(self._all_bytes) from error
 
     def _raise_if_closed(self) -> None:
         if self._is_closed:
@@ -212,7 +219,8 @@ class CopySpace:
             self._scratch().remove(path)
             raise
         self._paths.append(path)
-        return self._scratch().mapped(path)
+        with self._disk_errors():
+            return self._scratch().mapped(path)
 
     def _reserve_disk(self, size: int) -> None:
         # Counted at once: whatever fails after this, `clear` gives the bytes back.

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from braid.lake.errors import StorageUnavailable
 from braid.lake.files.storage.scratch import ScratchDirectory
 from braid.lake.format.system_columns import (
     SEQUENCE_NUMBER,
@@ -40,9 +41,12 @@ class GivenFile:
     reads: list[Sequence[str]] = field(default_factory=list)
     row_count: int = ROWS
     file_size: int = 64 << 20
+    error: Exception | None = None
 
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         self.reads.append(columns)
+        if self.error is not None:
+            raise self.error
         numbers = np.arange(ROWS)
         values = {
             "k": pa.array(2 * numbers),
@@ -61,9 +65,9 @@ class GivenFile:
 class Process:
     """What a process has of its own: a store of copies."""
 
-    def __init__(self, directory: Path, *, disk: int = BIG) -> None:
+    def __init__(self, directory: Path, *, disk: int = BIG, are_shared: bool = True) -> None:
         settings = LookupSettings(
-            directory=str(directory), max_disk_bytes=disk, max_memory_bytes=0, are_shared=True
+            directory=str(directory), max_disk_bytes=disk, max_memory_bytes=0, are_shared=are_shared
         )
         self.store = CopyStore(settings)
         self.cache = LookupCache(
@@ -147,6 +151,18 @@ def test_a_linked_copy_counts_for_the_bound_of_its_process(tmp_path: Path) -> No
 
     assert small.cache.disk_bytes == 0
     assert parts_on_disk(tmp_path) == before
+
+
+@pytest.mark.parametrize("are_shared", [True, False])
+def test_an_error_of_storage_is_not_want_of_room(tmp_path: Path, are_shared: bool) -> None:
+    process, file = Process(tmp_path, are_shared=are_shared), GivenFile()
+    file.error = StorageUnavailable("storage refuses")
+
+    with pytest.raises(StorageUnavailable, match="refuses"):
+        process.copy(file)
+
+    file.error = None
+    assert rows_of(process.copy(file)) == EXPECTED
 
 
 @pytest.mark.parametrize("is_complete", [True, False])
