@@ -7,8 +7,10 @@ those of declarations, make a 422 of a request that is described; this is docume
 import os
 import random
 
+import httpx
 import pyarrow as pa
 import pytest
+import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis import APIOperation, Case, GenerationMode
@@ -52,7 +54,8 @@ def app_with_rows() -> BraidApp:
     return app
 
 
-SCHEMA = schemathesis.openapi.from_asgi("/v1/openapi.json", app_with_rows())
+APP = app_with_rows()
+SCHEMA = schemathesis.openapi.from_dict(APP.openapi())
 OPERATIONS = [
     operation
     for found in SCHEMA.get_all_operations()
@@ -72,8 +75,7 @@ def check_operation(operation: APIOperation, *, chosen: int, examples: int) -> N
 
     def check(case: Case) -> None:
         aimed(case, chance)
-        headers = {"content-type": "application/json"}
-        case.call_and_validate(checks=CHECKS, headers=headers)
+        case.validate_response(answer_of(case), checks=CHECKS)
 
     modes = [GenerationMode.POSITIVE]
     if operation.query.items or operation.body.items:
@@ -89,6 +91,15 @@ def check_operation(operation: APIOperation, *, chosen: int, examples: int) -> N
             phases=[Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck),
         )(seed(chosen)(drawn))()
+
+
+def answer_of(case: Case) -> httpx.Response:
+    """Return the answer to a request; the library's own call would end the app after it."""
+    arguments = case.as_transport_kwargs(base_url="http://braid")
+    sent = requests.Request(**arguments).prepare()
+    assert sent.url is not None
+    headers = {"content-type": "application/json", **sent.headers}
+    return HttpClient(APP).request(case.method, sent.url, headers=headers, content=sent.body)
 
 
 def aimed(case: Case, chance: random.Random) -> None:
