@@ -140,6 +140,7 @@ from braid.lake.maintenance.orphan_files import OrphanFile, OrphanReport
 from braid.lake.maintenance.rescale.rescale_result import RescaleResult
 from braid.lake.maintenance.rollback import RollbackResult
 from braid.lake.maintenance.table_tags import TagDeletion
+from braid.lake.merge.explanation import ColumnReasons, Reason
 from braid.lake.merge.fold import Machine
 from braid.lake.merge.functions.registry import function_named
 from braid.lake.merge.order.comparable_bytes import comparable_bytes, comparable_form
@@ -172,6 +173,12 @@ from braid.lake.table.maintenance.maintenance_stats import MaintenanceStats
 from braid.lake.table.read.changed_keys import ChangedKeys, ChangedKeysPosition
 from braid.lake.table.read.changes import Changes, SnapshotChanges
 from braid.lake.table.read.changes_range import ChangesExpired
+from braid.lake.table.read.key_explanation import (
+    KeyExplanation,
+    KeyVersions,
+    VersionSource,
+    explain_versions,
+)
 from braid.lake.table.read.scan import Scan
 from braid.lake.table.read.snapshot_source import HiddenRecords
 from braid.lake.table.read.split_reader import SplitReader
@@ -232,6 +239,16 @@ __all__ += [
     "Tag",
     "python_columns",
     "python_rows",
+]
+
+# Why a row has its values.
+__all__ += [
+    "ColumnReasons",
+    "KeyExplanation",
+    "KeyVersions",
+    "Reason",
+    "VersionSource",
+    "explain_versions",
 ]
 
 # Writing and committing in steps, for writers on several machines.

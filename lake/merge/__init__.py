@@ -6,6 +6,7 @@
 | `fold`, `failing_key` | the entry to both executions, and the key on which they fail |
 | `row_machine`, `records`, `plain_values` | the definition, one record at a time; its records; columns as plain Python values and back |
 | `single_key` | the records of one key as Python values, merged for a lookup of a single row |
+| `explanation` | for each column of a merged row the record that gives its value, and the reasons |
 | `order/`, `segments` | the order of rows, and the rows of each key in it |
 | `column_machine` | the same result for whole batches; the row machine merges the few keys that the column machine cannot merge |
 | `steps`, `key_histories`, `retracts` | the effect of records on a column, on a key, and on a key with retracts |

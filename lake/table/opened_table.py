@@ -29,7 +29,8 @@ from braid.lake.snapshots.table_identity import TableIdentity
 from braid.lake.snapshots.table_store import TableStore, table_store
 from braid.lake.table.arguments import check_snapshot_id
 from braid.lake.table.branches import refuse_branch
-from braid.lake.table.lookup.recent_lookups import RecentLookups
+from braid.lake.table.lookup.recent_lookups import RecentLookups, RecentValues
+from braid.lake.table.lookup.snapshot_history import LookupHistory
 from braid.lake.write.buckets.dynamic_buckets import DynamicBuckets
 
 
@@ -99,6 +100,11 @@ class OpenedTable:
     def lookups(self) -> RecentLookups:
         """The cache of lookups of recent snapshots."""
         return RecentLookups(self.store.paths.root, self.store.schema.table_options, self.copies)
+
+    @cached_property
+    def histories(self) -> RecentValues[LookupHistory]:
+        """The cache of histories of recent snapshots."""
+        return RecentValues()
 
     @cached_property
     def clock_check(self) -> ClockCheck:

@@ -42,8 +42,10 @@ from braid.lake.table.inspection.inspection import Inspection
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 from braid.lake.table.opened_table import OpenedTable
 from braid.lake.table.operations import reads
+from braid.lake.table.operations.explanation import explain
 from braid.lake.table.read.changed_keys import ChangedKeys, ChangedKeysPosition, changed_keys
 from braid.lake.table.read.changes import Changes
+from braid.lake.table.read.key_explanation import KeyExplanation
 from braid.lake.table.read.scan import Scan
 from braid.lake.table.read_at import SnapshotRef
 from braid.lake.table.readable_state import live_at
@@ -391,6 +393,33 @@ class ReadableTable:
             UnsupportedFeature: Reading the snapshot needs what this version does not have.
         """
         return reads.lookup_at(self._opened, at, merged=merged, schema_id=schema_id)
+
+    @adds_table_to_errors
+    def explain(
+        self,
+        key: Mapping[str, object],
+        *,
+        at: SnapshotRef | SnapshotLookup | None = None,
+    ) -> KeyExplanation:
+        """Return why a row has its values: the versions of its key, and for each column the one that gives the value.
+
+        The versions are those that were written, as far as snapshots exist that have them: compactions are undone
+        (`braid.lake.table.lookup.snapshot_history`). An older version is one that a compaction has merged from
+        others, which are not known.
+
+        Args:
+            key: A value for each column of the primary key.
+            at: The state: a lookup, the id of a snapshot, or a `ReadAt`; None means the newest now.
+
+        Raises:
+            InvalidRequest: As `get`.
+            SchemaMismatch: The table's merge refuses the records of the key.
+            LeaseLost: A file is gone, because the snapshot has expired.
+            CorruptData: A file is absent or does not match its metadata.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        lookup = at if isinstance(at, SnapshotLookup) else reads.lookup_at(self._opened, at)
+        return explain(self._opened, lookup, key)
 
     @property
     def inspect(self) -> Inspection:

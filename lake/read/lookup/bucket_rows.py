@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from braid.lake.errors import SchemaMismatch, UnsupportedFeature
 from braid.lake.format.arrays import combined_array
+from braid.lake.format.data_file import DataFileMeta
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, is_retract
-from braid.lake.lsm.round_merge import LookupMerge
+from braid.lake.lsm.round_merge import LookupMerge, lowest_levels
 from braid.lake.lsm.sorted_run import plan_sections
 from braid.lake.merge.fold import FoldCounters, Machine
 from braid.lake.merge.single_key import can_merge_values, merge_single_key
@@ -47,6 +48,19 @@ class KeyedRows:
 
     keys: Rows
     rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRecords:
+    """The records of one key.
+
+    Attributes:
+        records: Key-value table of all columns of the table, in the order in which a scan merges records.
+        files: The file of each record.
+    """
+
+    records: pa.Table
+    files: tuple[DataFileMeta, ...]
 
 
 class BucketRows:
@@ -126,6 +140,34 @@ class BucketRows:
         if len(found):
             rows, is_row = self._lookup.rows(keys, found, columns)
             yield from keyed_values(_live_rows(found.keys, rows, is_row))
+
+    def records_of(self, key: WantedKeys) -> KeyRecords | None:
+        """Return the records that the row of one key is merged from; None if the bucket has none.
+
+        Args:
+            key: One key, in the table's types.
+
+        Raises:
+            CorruptData: A file is absent or does not match its metadata.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        found = self._lookup.find_all(key, np.zeros(1, dtype=np.int64), vectors=self._vectors)
+        assert found.is_verified, "a single key is compared as it is found"
+        if not len(found):
+            return None
+        found = self._oldest_first(found)
+        if isinstance(self._merge, LookupMerge):
+            counting = lowest_levels(
+                np.array([found.files[file].level for file in found.file_numbers], np.int32),
+                found.keys.astype(np.uint64),
+            )
+            if counting is not None:
+                found = _select(found, counting.nonzero()[0])
+        records = self._lookup.records(found, self._schema.field_names)
+        return KeyRecords(
+            records=records.drop_columns([LEVEL]),
+            files=tuple(found.files[file] for file in found.file_numbers),
+        )
 
     def point_row(
         self, key_hash: int, values: Sequence[PointValue], columns: tuple[str, ...]

@@ -1,9 +1,9 @@
-"""Lookups of the few snapshots of a table that were used last, and the cache of file copies that all lookups share."""
+"""What was made for the few snapshots of a table that were used last: lookups, which share a cache of file copies."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Hashable
+from typing import Final, Generic, TypeVar
 
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
@@ -15,9 +15,40 @@ from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 SNAPSHOTS_MAX: Final = 4
 """Number of lookups that are kept; all lookups share the copies of files, kept or not."""
 
+ValueT = TypeVar("ValueT")
+
+
+class RecentValues(Generic[ValueT]):
+    """The values that were used last, by key; safe between threads."""
+
+    def __init__(self, values_max: int = SNAPSHOTS_MAX) -> None:
+        """Keep at most so many values."""
+        self._values_max = values_max
+        self._recent: OrderedDict[Hashable, ValueT] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], ValueT]) -> ValueT:
+        """Return the value of a key; `make` is called for one that is new."""
+        with self._lock:
+            value = self._recent.get(key)
+            if value is not None:
+                self._recent.move_to_end(key)
+                return value
+        # Without the lock: metadata is read. Two threads may make the same value, and the last is kept.
+        value = make()
+        with self._lock:
+            self._recent[key] = value
+            while len(self._recent) > self._values_max:
+                self._recent.popitem(last=False)
+        return value
+
 
 class RecentLookups:
-    """The lookups of one table that were used last; safe between threads."""
+    """The lookups of one table that were used last; safe between threads.
+
+    Attributes:
+        cache: The copies of files that the lookups share.
+    """
 
     def __init__(self, table: str, options: TableOptions, copies: CopyStore) -> None:
         """Set the bounds; nothing is copied yet.
@@ -34,8 +65,7 @@ class RecentLookups:
             max_memory_bytes=options.lookup_cache_max_memory_bytes,
             idle_seconds=options.lookup_cache_file_retention_ms / 1_000,
         )
-        self._recent: OrderedDict[tuple[Snapshot | None, int, bool], SnapshotLookup] = OrderedDict()
-        self._lock = threading.Lock()
+        self._recent: RecentValues[SnapshotLookup] = RecentValues()
 
     def at(
         self,
@@ -54,17 +84,4 @@ class RecentLookups:
             merged: The lookup sees the level 0 that the table hides from readers.
         """
         # The key has the whole snapshot: after a rollback another snapshot has the same id.
-        key = snapshot, schema.id, merged
-        with self._lock:
-            lookup = self._recent.get(key)
-            if lookup is not None:
-                self._recent.move_to_end(key)
-                return lookup
-        # Without the lock: a lookup reads metadata. Two threads may make the same one, and the last
-        # is kept.
-        lookup = make(self.cache)
-        with self._lock:
-            self._recent[key] = lookup
-            while len(self._recent) > SNAPSHOTS_MAX:
-                self._recent.popitem(last=False)
-        return lookup
+        return self._recent.get((snapshot, schema.id, merged), lambda: make(self.cache))

@@ -26,7 +26,7 @@ from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.merge.spec import merge_spec
 from braid.lake.read.lookup.background import copy_threads
 from braid.lake.read.lookup.bucket_lookup import BucketLookup, NotCopied
-from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows, keyed_values
+from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows, KeyRecords, keyed_values
 from braid.lake.read.lookup.key_hash import key_hashes
 from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.lookup.point_key import PointValue, point_keys
@@ -48,7 +48,12 @@ class SnapshotLookup:
     """
 
     def __init__(
-        self, source: SnapshotSource, cache: LookupCache, keeper: LeaseKeeper, *, clock: Clock
+        self,
+        source: SnapshotSource,
+        cache: LookupCache,
+        keeper: LeaseKeeper,
+        *,
+        clock: Clock,
     ) -> None:
         """Group the files of a snapshot by bucket; none is opened.
 
@@ -110,6 +115,16 @@ class SnapshotLookup:
         return self._source.hidden()
 
     @property
+    def source(self) -> SnapshotSource:
+        """The files of the snapshot, and what reads them."""
+        return self._source
+
+    @property
+    def visible_files(self) -> list[ManifestEntry]:
+        """The files that rows are looked up in."""
+        return [entry for members in self._members.values() for entry in members]
+
+    @property
     def cache(self) -> LookupCache:
         """The cache of the files' copies."""
         return self._cache
@@ -149,6 +164,33 @@ class SnapshotLookup:
         """Return the rows as `rows` does, and for each the number of its key in `keys`."""
         names = self._checked_columns(columns)
         return self._keyed_rows(self._keys.from_arrow(keys), names)
+
+    def records_of(self, key: Mapping[str, object]) -> KeyRecords | None:
+        """Return the records that the row of a key is merged from, also those of an expired row; None without any.
+
+        Args:
+            key: A value for each column of the primary key.
+
+        Raises:
+            InvalidRequest: The key does not name exactly the primary key, or a value does not fit its column.
+            UnsupportedFeature, CorruptData: The key has records in several buckets, as in `get_many`.
+            LeaseLost, CorruptData, StorageUnavailable: As `rows`.
+        """
+        with table_error_context(self.identifier):
+            keys = self._keys.from_values([key])
+            with self._expiry_noted():
+                searched = [bucket.records_of(wanted) for bucket, wanted, _ in self._routed(keys)]
+            found = [records for records in searched if records is not None]
+            if len(found) > 1:
+                raise self._keys.several_rows(key, len(found))
+            return found[0] if found else None
+
+    def are_live(self, rows: pa.Table) -> bool:
+        """Return whether none of some rows, which have all columns, is expired now."""
+        if self._expiry is None:
+            return True
+        live = self._expiry.at(self._clock.now_ms())
+        return pc.all(live.matches(combined_array(rows.column(live.column)))).as_py() is not False
 
     def _keyed_rows(self, keys: KeyArrays, names: tuple[str, ...]) -> KeyedRows:
         """Return the rows of those keys that have a row which is not expired."""

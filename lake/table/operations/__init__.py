@@ -3,6 +3,7 @@
 | modules | what |
 |---|---|
 | `reads` | scans, changes, lookups and schemas |
+| `explanation` | why a row has its values |
 | `writes`, `batch_write` | writers, and batches that are written and committed |
 | `schema_alteration` | changes of the schema |
 | `compaction`, `rescale`, `expiry` | rewrites of files, and expiry of snapshots |

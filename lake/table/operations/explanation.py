@@ -1,0 +1,129 @@
+"""Explanation of one row of an opened table, from its history as far back as snapshots exist."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+import pyarrow as pa
+
+from braid.lake.errors import CorruptData
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
+from braid.lake.read.lookup.bucket_rows import KeyRecords
+from braid.lake.snapshots.lineage import follows
+from braid.lake.snapshots.manifest_store import ManifestGone
+from braid.lake.table.lookup.snapshot_history import (
+    SNAPSHOTS_MAX,
+    LookupHistory,
+    snapshot_history,
+)
+from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.read.key_explanation import (
+    KeyExplanation,
+    KeyVersions,
+    explain_versions,
+    source_of,
+)
+
+_SNAPSHOT_BYTES: Final = 4_000
+"""Approximate bytes of a snapshot with the positions of some streams in memory."""
+
+
+def explain(
+    table: OpenedTable, lookup: SnapshotLookup, key: Mapping[str, object]
+) -> KeyExplanation:
+    """Return why a row has its values (see `Table.explain`)."""
+    history = _history(table, lookup)
+    live = lookup.records_of(key)
+    found = explain_versions(_versions(lookup, live, history))
+    if history is not None:
+        try:
+            whole = history.lookup.records_of(key)
+        except CorruptData:
+            # Its files may have been deleted since the history was read; then a newer history lacks them.
+            if _history(table, lookup) is history:
+                raise
+            return explain(table, lookup, key)
+        before = explain_versions(_versions(lookup, whole, history))
+        # Where a compaction has dropped deletes or rounded sums, only what is stored now explains the row.
+        if repr(before.row) == repr(found.row):
+            found = before
+    return (
+        found if lookup.are_live(found.merged) else replace(found, merged=found.merged.slice(0, 0))
+    )
+
+
+def _versions(
+    lookup: SnapshotLookup, found: KeyRecords | None, history: LookupHistory | None
+) -> KeyVersions:
+    origins = {} if history is None else history.origins
+    return KeyVersions(
+        schema=lookup.schema,
+        records=_no_records(lookup.schema) if found is None else found.records,
+        sources=() if found is None else tuple(source_of(file, origins) for file in found.files),
+    )
+
+
+def _no_records(schema: TableSchema) -> pa.Table:
+    fields = (SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *schema.arrow_schema)
+    return pa.schema(fields).empty_table()
+
+
+def _history(table: OpenedTable, lookup: SnapshotLookup) -> LookupHistory | None:
+    """Return the history of a snapshot; None if only the snapshot itself can be read."""
+    snapshot, snapshots = lookup.snapshot, table.store.snapshots
+    if snapshot is None:
+        return None
+    oldest = snapshots.earliest_id()
+    # A tag may outlive its snapshot; then another snapshot may have the id, after a rollback.
+    if oldest is None or oldest > snapshot.id or not snapshot.is_same(snapshots.find(snapshot.id)):
+        return None
+
+    def make() -> LookupHistory:
+        found = snapshot_history(
+            snapshot,
+            lookup.visible_files,
+            _earlier(table, snapshot, oldest),
+            table.store.manifests,
+        )
+        source = lookup.source
+        files = replace(
+            source,
+            entries=found.entries,
+            merged=True,
+            older_schemas=table.older_schemas(source.schema, found.entries),
+            indexes=table.indexes_of(found.base),
+        )
+        cache, clock = table.lookups.cache, table.store.clock
+        return LookupHistory(
+            lookup=SnapshotLookup(files, cache, table.keeper, clock=clock),
+            origins=found.origins,
+        )
+
+    try:
+        return table.histories.get((snapshot, lookup.schema.id, lookup.source.merged, oldest), make)
+    except ManifestGone:
+        # Snapshots expire from the oldest on: the history begins later now.
+        if snapshots.earliest_id() == oldest:
+            raise
+        return _history(table, lookup)
+
+
+def _earlier(table: OpenedTable, snapshot: Snapshot, oldest: int) -> Iterator[Snapshot]:
+    """Yield the snapshots before a snapshot, newest first."""
+    cache, paths = table.store.manifests.cache, table.store.paths
+    for _ in range(SNAPSHOTS_MAX):
+        if snapshot.id <= oldest:
+            return
+        # By the name of the snapshot's own list, which is unique: after a rollback another snapshot has its id.
+        name = f"{paths.manifest(snapshot.delta_manifest_list)}@previous"
+        previous = cache.get(name)
+        if not isinstance(previous, Snapshot):
+            previous = table.store.snapshots.find(snapshot.id - 1)
+            if previous is None or follows(snapshot, previous) is False:
+                return
+            cache.put(name, previous, _SNAPSHOT_BYTES)
+        yield previous
+        snapshot = previous

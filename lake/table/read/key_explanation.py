@@ -1,0 +1,142 @@
+"""The explanation of one row: the versions of its key, and for each column why one of them gives the value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.format.system_columns import VALUE_KIND, RowKind
+from braid.lake.merge.explanation import ColumnReasons, MergeExplanation, explain_merge
+from braid.lake.merge.failing_key import error_of_key
+from braid.lake.merge.spec import merge_spec
+from braid.lake.read.lookup.python_rows import Row, python_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionSource:
+    """Where a version of a row is stored.
+
+    Attributes:
+        file: The data file; None: the version is not stored.
+        snapshot: The snapshot that has written it; None: it has expired, or a compaction has written the version.
+        is_compacted: Whether a compaction has written the version from others.
+    """
+
+    file: DataFileMeta | None = None
+    snapshot: Snapshot | None = None
+    is_compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyVersions:
+    """Versions of one row: what a write, or a compaction, has stored for its key.
+
+    Attributes:
+        schema: The schema under which they are read.
+        records: Key-value table of all columns of the table; in the order in which a scan merges records.
+        sources: Where each is stored.
+    """
+
+    schema: TableSchema
+    records: pa.Table
+    sources: tuple[VersionSource, ...]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def filter(self, kept: Sequence[bool]) -> "KeyVersions":
+        """Return some of the versions."""
+        sources = (source for source, is_kept in zip(self.sources, kept, strict=True) if is_kept)
+        return KeyVersions(
+            schema=self.schema,
+            records=self.records.filter(pa.array(kept, pa.bool_())),
+            sources=tuple(sources),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyExplanation:
+    """Why a row has its values.
+
+    Attributes:
+        versions: The versions that the row is merged from, in merge order, oldest first.
+        kinds: The row kind of each version.
+        values: The values of each version.
+        merged: The row as a table of all columns; without a row if there is none.
+        columns: By column without the primary key, the reasons by the number of the version.
+    """
+
+    versions: KeyVersions
+    kinds: tuple[RowKind, ...]
+    values: tuple[Row, ...]
+    merged: pa.Table
+    columns: Mapping[str, ColumnReasons]
+
+    @property
+    def row(self) -> Row | None:
+        """The row as Python values; None: there is none."""
+        rows = [row for batch in self.merged.to_batches() for row in python_rows(batch)]
+        return rows[0] if rows else None
+
+
+def explain_versions(versions: KeyVersions) -> KeyExplanation:
+    """Return the row that versions merge into, and why.
+
+    Raises:
+        SchemaMismatch: The versions cannot be merged.
+        UnsupportedFeature: A date or time that Python cannot hold.
+    """
+    names = versions.schema.field_names
+    if not len(versions):
+        nothing = versions.records.select(names)
+        return KeyExplanation(versions=versions, kinds=(), values=(), merged=nothing, columns={})
+    merged = _explain(versions)
+    # In merge order, so that numbers of versions say which is newer.
+    order = merged.order
+    numbers = {record: number for number, record in enumerate(order)}
+    in_order = KeyVersions(
+        schema=versions.schema,
+        records=versions.records.take(pa.array(order, pa.int64())).combine_chunks(),
+        sources=tuple(versions.sources[record] for record in order),
+    )
+    [batch] = in_order.records.select(names).to_batches()
+    return KeyExplanation(
+        versions=in_order,
+        kinds=tuple(RowKind(kind) for kind in in_order.records.column(VALUE_KIND).to_pylist()),
+        values=tuple(python_rows(batch)),
+        merged=merged.row.select(names),
+        columns={
+            name: ColumnReasons(
+                winner=None if found.winner is None else numbers[found.winner],
+                reasons={numbers[record]: reason for record, reason in found.reasons.items()},
+            )
+            for name, found in merged.columns.items()
+        },
+    )
+
+
+def source_of(file: DataFileMeta, origins: Mapping[str, Snapshot]) -> VersionSource:
+    """Return the source of a version that is stored in a file.
+
+    Args:
+        file: The file.
+        origins: The snapshots that have written files, by the names of the files.
+    """
+    # A file that is only moved to a higher level keeps its source; old writers wrote none.
+    is_compacted = file.file_source is FileSource.COMPACT or (
+        file.file_source is None and file.level > 0
+    )
+    return VersionSource(file=file, snapshot=origins.get(file.file_name), is_compacted=is_compacted)
+
+
+def _explain(versions: KeyVersions) -> MergeExplanation:
+    spec = merge_spec(versions.schema)
+    compacted = {n for n, source in enumerate(versions.sources) if source.is_compacted}
+    try:
+        return explain_merge(versions.records, spec, compacted=compacted)
+    except SchemaMismatch as error:
+        raise error_of_key(error, versions.records, spec.key_columns) from error
