@@ -8,7 +8,7 @@ From the top down:
 | module | what |
 |---|---|
 | `client` | clients, and their tables and streams; rows of many keys |
-| `service_operations`, `table_operations`, `stream_operations`, `row_operations`, `view_operations` | the operations of the API |
+| `service_operations`, `table_operations`, `stream_operations`, `row_operations`, `explanation_operations`, `view_operations` | the operations of the API |
 | `operation` | operations, defined once for both clients |
 | `sending`, `retries` | requests over HTTP; when they are repeated |
 | `answers`, `many_rows`, `keys` | answers from responses; rows of many keys, and data frames; keys as callers have them |

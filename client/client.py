@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, overload
 import httpx
 import pyarrow as pa
 
+from braid.client.explanation_operations import ExplanationOperations
 from braid.client.keys import Keys, keys_of
 from braid.client.many_rows import (
     FrameKind,
@@ -89,7 +90,7 @@ class AsyncView(ViewOperations, AsyncResource):
     """A feature view of a table, for coroutines."""
 
 
-class Table(RowOperations, TableOperations, SyncResource):
+class Table(RowOperations, ExplanationOperations, TableOperations, SyncResource):
     """A table."""
 
     def stream(self, name: str) -> Stream:
@@ -154,7 +155,7 @@ class Table(RowOperations, TableOperations, SyncResource):
             return [answer, *threads.map(lambda part: look_up(part, **same), others)]
 
 
-class AsyncTable(RowOperations, TableOperations, AsyncResource):
+class AsyncTable(RowOperations, ExplanationOperations, TableOperations, AsyncResource):
     """A table, for coroutines."""
 
     def stream(self, name: str) -> AsyncStream:

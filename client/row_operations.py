@@ -1,4 +1,4 @@
-"""Operations on the rows of a table: rows, their status, changes and consumers."""
+"""Operations on the rows of a table: rows, changes and consumers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from braid.client.answers import RowAnswer, as_model, as_model_unless_known, not
 from braid.client.keys import Key, Keys, json_value, keys_of
 from braid.client.many_rows import ACCEPT, ArrowRows, as_arrow_rows
 from braid.client.operation import Call, Resource, Scalar, operation
-from braid.schemas import RowStatus, TableCompleteness
+from braid.schemas import TableCompleteness
 from braid.schemas.api import (
     ChangesPage,
     ConsumerList,
@@ -27,7 +27,7 @@ Timestamp = str | int | datetime
 
 
 class RowOperations(Resource):
-    """Rows by key, their status, and the changes of rows."""
+    """Rows by key, and the changes of rows."""
 
     @operation("GET", ROWS)
     def row(
@@ -67,7 +67,7 @@ class RowOperations(Resource):
                 "columns": names_of(columns),
                 "snapshot_id": snapshot_id,
                 "tag": tag,
-                "timestamp": _time(timestamp),
+                "timestamp": time_text(timestamp),
                 "min_snapshot": min_snapshot,
                 "max_staleness_ms": max_staleness_ms,
                 "visibility": visibility,
@@ -195,7 +195,7 @@ class RowOperations(Resource):
             "columns": columns,
             "snapshot_id": snapshot_id,
             "tag": tag,
-            "timestamp": _time(timestamp),
+            "timestamp": time_text(timestamp),
             "min_snapshot": min_snapshot,
             "max_staleness_ms": max_staleness_ms,
             "visibility": visibility,
@@ -217,13 +217,8 @@ class RowOperations(Resource):
         """Return how many rows each stream has delivered; the counts are None while they are made for the first time."""
         return Call(
             decode=as_model(TableCompleteness),
-            query={"snapshot_id": snapshot_id, "tag": tag, "timestamp": _time(timestamp)},
+            query={"snapshot_id": snapshot_id, "tag": tag, "timestamp": time_text(timestamp)},
         )
-
-    @operation("GET", f"{ROWS}/status")
-    def row_status(self, key: Key) -> Call[RowStatus]:
-        """Return the status of a row by sequence group, whether the row exists or not."""
-        return Call(decode=as_model(RowStatus), query=key_parameters(key))
 
     @operation("GET", f"{_TABLE}/changes")
     def changes(
@@ -261,10 +256,10 @@ class RowOperations(Resource):
             query={
                 "after_snapshot_id": after_snapshot_id,
                 "after_tag": after_tag,
-                "after_timestamp": _time(after_timestamp),
+                "after_timestamp": time_text(after_timestamp),
                 "until_snapshot_id": until_snapshot_id,
                 "until_tag": until_tag,
-                "until_timestamp": _time(until_timestamp),
+                "until_timestamp": time_text(until_timestamp),
                 "mode": mode,
                 "consumer": consumer,
                 "columns": names_of(columns),
@@ -313,12 +308,13 @@ def names_of(columns: Sequence[str] | None) -> str | None:
     return None if columns is None else ",".join(columns)
 
 
-def _time(time: Timestamp | None) -> str | int | None:
+def time_text(time: Timestamp | None) -> str | int | None:
+    """Return a time as the value of a parameter."""
     return time.isoformat() if isinstance(time, datetime) else time
 
 
 def row_keys(keys: Keys, *, timestamp: Timestamp | None, **fields: Any) -> RowKeys:
     """Return the body of a request for several rows; fields that are None are left out."""
-    given = {**fields, "timestamp": _time(timestamp)}
+    given = {**fields, "timestamp": time_text(timestamp)}
     set_fields = {name: value for name, value in given.items() if value is not None}
     return RowKeys(keys=tuple(keys_of(keys)), **set_fields)

@@ -20,7 +20,8 @@
 | `arrays`, `arrow_cast`, `declared_digits` | helpers that find and replace rows of Arrow arrays; casts that truncate timestamps and times; truncation of times and timestamps to the digits of their types |
 | `text_values`, `times`, `type_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of whole numbers and lengths; texts without a UTF-8 form |
 | `dead_letter` | the message that is sent for a refused record |
-| `json_values`, `key_values` | rows of a table to JSON; row keys from the texts of URLs and from JSON |
+| `json_values`, `parsed_json`, `key_values` | rows of a table to JSON, and back; row keys from the texts of URLs and from JSON |
+| `row_certificate` | certificates of rows: written, and verified without the table |
 | `schema_registry/` | schemas by id, from schema registries |
 | `wire_format` | messages that begin with the id of their schema |
 | `timed_exchange` | an HTTP request and its answer, with one deadline for all of it |

@@ -42,6 +42,7 @@ from braid.lake.commit.streams.group_order import (
     GroupClaim,
     GroupOrder,
     PartitionGrowth,
+    orders_of,
     split_offset,
     stored_offset,
 )
@@ -66,6 +67,7 @@ from braid.lake.commit.streams.stream_position import (
     StreamBatch,
     StreamFallback,
     StreamPosition,
+    batch_of,
     positions_of,
 )
 from braid.lake.declaration.column_problem import ColumnProblem
@@ -143,7 +145,11 @@ from braid.lake.maintenance.table_tags import TagDeletion
 from braid.lake.merge.explanation import ColumnReasons, Reason
 from braid.lake.merge.fold import Machine
 from braid.lake.merge.functions.registry import function_named
-from braid.lake.merge.order.comparable_bytes import comparable_bytes, comparable_form
+from braid.lake.merge.order.comparable_bytes import (
+    comparable_bytes,
+    comparable_form,
+    trailing_integers,
+)
 from braid.lake.merge.value_checks import ValueChecks
 from braid.lake.options.option_parsers import parse_duration, parse_size
 from braid.lake.options.table_options import MergeEngine, TableOptions
@@ -267,6 +273,7 @@ __all__ += [
     "key_is_long",
     "parse_messages",
     "serialize_messages",
+    "trailing_integers",
 ]
 
 # Schemas and options: declare, check, store.
@@ -359,11 +366,13 @@ __all__ += [
     "StreamLetters",
     "StreamPosition",
     "backfill_name",
+    "batch_of",
     "decide_batch",
     "discards_former_position",
     "holds_offset",
     "is_same_topic",
     "offsets_left_older",
+    "orders_of",
     "positions_of",
     "read_ranges_of",
     "repeated_ranges",

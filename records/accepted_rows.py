@@ -58,13 +58,20 @@ def accepted_records(found: ReadRecords, is_accepted: npt.NDArray[np.bool_]) -> 
 
 def write_rows(writer: TableWriter, rows: pa.RecordBatch) -> None:
     """Give rows and their kinds to a writer."""
-    without_kinds, kinds = _with_kinds(rows)
+    without_kinds, kinds = split_kinds(rows)
     writer.write(without_kinds, kinds=kinds)
+
+
+def split_kinds(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array | None]:
+    """Return rows without the column of their kinds, and the kinds; None: the writer knows them."""
+    if _KIND not in batch.schema.names:
+        return batch, None
+    return batch.drop_columns([_KIND]), batch.column(_KIND)
 
 
 def commit_rows(table: Table, rows: pa.RecordBatch) -> None:
     """Write rows with their kinds to a table, and commit them as one snapshot that is no part of a stream."""
-    without_kinds, kinds = _with_kinds(rows)
+    without_kinds, kinds = split_kinds(rows)
     table.write_and_commit(without_kinds, kinds=kinds)
 
 
@@ -81,7 +88,7 @@ def faults_of_refused_rows(
     """
 
     def attempt(some: pa.Table) -> None:
-        without_kinds, kinds = _with_kinds(one_batch(some))
+        without_kinds, kinds = split_kinds(one_batch(some))
         table.try_rows(without_kinds, kinds=kinds)
 
     found = find_refused_rows(rows, attempt)
@@ -110,10 +117,3 @@ def _row_kinds(is_delete: npt.NDArray[np.bool_]) -> pa.Array:
     return pa.array(
         np.where(is_delete, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)), pa.int8()
     )
-
-
-def _with_kinds(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array | None]:
-    """Return rows without the column of their kinds, and the kinds; None: the writer knows them."""
-    if _KIND not in batch.schema.names:
-        return batch, None
-    return batch.drop_columns([_KIND]), batch.column(_KIND)

@@ -6,11 +6,14 @@ schema changes that the registry would refuse.
 
 from collections.abc import Mapping, Sequence
 
+import pyarrow as pa
+
 from braid.formats.fault import Fault, Faults
 from braid.formats.json_values import json_row
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.formats.unpaired_surrogates import with_escaped_surrogates
 from braid.lake import DataField, TableSchema
+from braid.records.accepted_rows import accepted_rows
 from braid.records.new_fields.schema_delta import SchemaDelta
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.records.record_reader import ReadRecords, RecordReader
@@ -52,6 +55,27 @@ def try_records(
         rows_of[place].append(row)
     fields = {column.name: schema.field(column.name) for column in plan.columns}
     return [_result(plan, fields, found, rows, changing) for rows in rows_of]
+
+
+def try_record(
+    plan: StreamPlan, schema: TableSchema, record: SampleRecord, *, generation: int
+) -> tuple[SampleResult, pa.RecordBatch | None]:
+    """Return what becomes of one record, and the rows (`accepted_rows`) that are written for it; None: none are.
+
+    Args:
+        plan: The stream, whose format names no schema registry.
+        schema: The table's schema.
+        record: The record.
+        generation: Generation of the order of the stream's group.
+    """
+    reader = RecordReader(plan, schema)
+    found = reader.read(sample_batch([record]))
+    changing = _changes(plan, schema, reader, found)
+    fields = {column.name: schema.field(column.name) for column in plan.columns}
+    result = _result(plan, fields, found, range(found.records.num_rows), changing)
+    if result.outcome not in (SampleOutcome.ROW, SampleOutcome.DELETE):
+        return result, None
+    return result, accepted_rows(found, ~found.faults.is_faulty, plan, generation=generation)
 
 
 def _result(

@@ -11,6 +11,7 @@
 | `document` | the stored document of a table and its streams, with changes in progress |
 | `progress`, `backfill` | the report of a runner; the report of a backfill |
 | `row`, `completeness`, `status` | answers of the service about one row and about all rows of a table; answers about streams, backfills and maintenance |
+| `explanation`, `certificate` | answers of the service about the origin of a row's values; a row with its records and merge rules |
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `offsets` | the position of a stream, and requests to set it |
 | `api` | other requests and answers of the HTTP API |
@@ -19,6 +20,7 @@
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from braid.schemas.backfill import BackfillReport, BackfillState
+from braid.schemas.certificate import CertifiedRecord, CertifiedSnapshot, RowCertificate
 from braid.schemas.completeness import (
     CountProgressInfo,
     GroupCompleteness,
@@ -45,6 +47,19 @@ from braid.schemas.document import (
     PendingSchema,
     StreamEntry,
     TableDocument,
+)
+from braid.schemas.explanation import (
+    ArrivingRecord,
+    ColumnChange,
+    ColumnOrigin,
+    Hypothesis,
+    HypotheticalRow,
+    LeftOutRecords,
+    OtherVersion,
+    RecordPlace,
+    RowExplanation,
+    RowVersion,
+    Winner,
 )
 from braid.schemas.message_format import (
     AvroFormat,
@@ -201,6 +216,7 @@ __all__ = [
     "AggregateSpec",
     "AppliedChange",
     "Arrival",
+    "ArrivingRecord",
     "AvailableNowTrigger",
     "AvroFormat",
     "BackPressure",
@@ -211,7 +227,11 @@ __all__ = [
     "CaseDifference",
     "CaseOutcome",
     "CaseResult",
+    "CertifiedRecord",
+    "CertifiedSnapshot",
     "ChangeFormat",
+    "ColumnChange",
+    "ColumnOrigin",
     "ColumnPlace",
     "ColumnPosition",
     "ColumnSource",
@@ -241,12 +261,15 @@ __all__ = [
     "GroupCounts",
     "GroupState",
     "GroupStatus",
+    "Hypothesis",
+    "HypotheticalRow",
     "InsteadOfRow",
     "IntervalTrigger",
     "JsonFormat",
     "KafkaSpec",
     "KeyFormat",
     "LastCommit",
+    "LeftOutRecords",
     "LetterPage",
     "LetterQuery",
     "LetterSelection",
@@ -269,19 +292,24 @@ __all__ = [
     "OnNullOrdering",
     "OnOffsetsExpired",
     "OnPartitionsAdded",
+    "OtherVersion",
     "PartitionChange",
     "PendingSchema",
     "ProblemCode",
     "ProblemDocument",
     "ProtobufFormat",
     "RawFormat",
+    "RecordPlace",
     "RemoveOptionChange",
     "RenameColumnChange",
     "ReplayResult",
     "RequestedReplay",
+    "RowCertificate",
+    "RowExplanation",
     "RowFormat",
     "RowStatus",
     "RowTtlSpec",
+    "RowVersion",
     "RunnerProgress",
     "SampleOutcome",
     "SampleRecord",
@@ -334,6 +362,7 @@ __all__ = [
     "ViewSpec",
     "ViewedRow",
     "WideRow",
+    "Winner",
     "captures_changes",
     "has_row_image",
     "may_yield_rows",

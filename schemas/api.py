@@ -12,6 +12,7 @@ from braid.schemas import (
     DesiredState,
     FieldProblem,
     GroupState,
+    Hypothesis,
     SampleResult,
     SnapshotInfo,
     StreamSpec,
@@ -225,6 +226,16 @@ class RowSubscription(Contract):
     from_: str | int | None = Field(default=None, alias="from", examples=["now"])
     initial: StrictBool = False
     cursor: str | None = None
+
+
+class RowHypothesis(RequestedState, Hypothesis):
+    """A row, and a change of the records that it is merged from.
+
+    Attributes:
+        key: A value for every column of the primary key, as one of `RowKeys`.
+    """
+
+    key: RowKey
 
 
 class WideRows(Contract):

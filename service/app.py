@@ -50,6 +50,7 @@ from braid.service.routes import (
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
 from braid.service.serving.row_answers import RowAnswers
+from braid.service.serving.row_explainer import RowExplainer
 from braid.service.settings import ServiceSettings
 from braid.service.subscription.subscriptions import Subscriptions
 
@@ -131,6 +132,7 @@ def create_app(
         rows=rows,
         subscriptions=subscriptions,
         completeness=completeness,
+        explainer=RowExplainer(followers, clock),
         bodies=bodies,
         started_ms=clock.now_ms(),
     )

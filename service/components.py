@@ -18,6 +18,7 @@ from braid.service.open_tables import OpenTables
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
 from braid.service.serving.row_answers import RowAnswers
+from braid.service.serving.row_explainer import RowExplainer
 from braid.service.settings import ServiceSettings
 from braid.service.shown_texts import with_shown_texts
 from braid.service.subscription.subscriptions import Subscriptions
@@ -43,6 +44,7 @@ class Components:
         rows: Answers requests for rows.
         subscriptions: Opens subscriptions to rows.
         completeness: Counts of tables' rows by their states.
+        explainer: Explains rows.
         bodies: The thread in which bodies are parsed.
         started_ms: Start of the app, milliseconds since the epoch, UTC.
     """
@@ -60,6 +62,7 @@ class Components:
     rows: RowAnswers
     subscriptions: Subscriptions
     completeness: CompletenessCounts
+    explainer: RowExplainer
     bodies: BodyThread
     started_ms: int
 

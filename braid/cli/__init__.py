@@ -1,6 +1,6 @@
 """The command line: `braid --help`.
 
-`main`, `table_cli` and `stream_cli` declare the commands with their arguments. They call the other modules of the
+`main`, `table_cli`, `stream_cli` and `explain_cli` declare the commands with their arguments. They call the other modules of the
 table below, or the service, the runner and the demo.
 
 | module | what |
@@ -8,6 +8,7 @@ table below, or the service, the runner and the demo.
 | `main` | the program, and the commands `service`, `runner`, `prepare`, `demo`, `test`, `compact` and `maintain` |
 | `table_cli` | the commands `braid table …` |
 | `stream_cli` | the commands `braid stream …` |
+| `explain_cli` | the commands `braid explain …` |
 | `options`, `arguments`, `extras` | options of several commands; checks before a command starts, and the exit of a command that fails; the check of installed packages |
 | `backfill`, `letters` | `stream backfill`; `stream dead-letters` and `replay` |
 | `table_tests`, `definition_files` | `test`; the reader of its files |

@@ -1,4 +1,4 @@
-"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain`, and adds `table` and `stream`.
+"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain`, and adds `table`, `stream` and `explain`.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
 and a runner must not load the web framework. The demo parses its arguments itself.
@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from braid.cli.explain_cli import app as explain_app
 from braid.cli.extras import require_extra
 from braid.cli.options import Clusters, Warehouse
 from braid.cli.stream_cli import app as stream_app
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(table_app, name="table")
 app.add_typer(stream_app, name="stream")
+app.add_typer(explain_app, name="explain")
 
 
 def _print_version(is_wanted: bool) -> None:

@@ -414,6 +414,7 @@ class ReadableTable:
         Raises:
             InvalidRequest: As `get`.
             SchemaMismatch: The table's merge refuses the records of the key.
+            LimitExceeded: More than 500 versions of the row are stored: compact the table.
             LeaseLost: A file is gone, because the snapshot has expired.
             CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.

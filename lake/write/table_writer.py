@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-import numpy as np
 import pyarrow as pa
 
-from braid.lake.errors import SchemaMismatch, adds_table_to_errors
+from braid.lake.errors import adds_table_to_errors
 from braid.lake.files.best_effort_delete import delete_best_effort
 from braid.lake.files.clock import Clock
 from braid.lake.files.data_file_path import live_file_path, with_extra_files
@@ -28,11 +27,6 @@ from braid.lake.format.bucket import BucketId
 from braid.lake.format.commit_message import CommitMessage
 from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.format.schema import TableSchema
-from braid.lake.format.system_columns import (
-    SEQUENCE_NUMBER_FIELD,
-    VALUE_KIND_FIELD,
-    RowKind,
-)
 from braid.lake.merge.fold import Machine, fold
 from braid.lake.merge.spec import merge_spec
 from braid.lake.merge.value_checks import ValueChecks
@@ -42,9 +36,7 @@ from braid.lake.write.buckets.routing import RoutedRows, route
 from braid.lake.write.files.changelog_files import changelog_files, input_changelog
 from braid.lake.write.files.level_file import DataFileSink, null_columns_of, write_level_files
 from braid.lake.write.flush_merge import merge_flushes
-from braid.lake.write.rows.null_deletes import apply_null_deletes
-from braid.lake.write.rows.row_check import conform
-from braid.lake.write.rows.row_kinds import row_kinds
+from braid.lake.write.rows.stored_rows import key_value_table, stored_rows
 from braid.lake.write.writable import check_writable
 
 BUFFER_BYTES = 256 * 1024 * 1024
@@ -169,16 +161,14 @@ class TableWriter:
                 no row of the batch was accepted. Or a flush raised it (see `flush`).
             StorageUnavailable: A flush failed; `abort` and write everything again.
         """
-        rows = conform(batch, self._schema)
-        self._check_values(rows)
-        kind_column = row_kinds(rows, kinds, self._schema)
-        rows, kind_column = self._drop_ignored(rows, kind_column)
-        rows, kind_column = apply_null_deletes(rows, kind_column, self._schema)
+        stored = stored_rows(batch, kinds, self._schema, self._value_checks)
+        self._rows_ignored += stored.ignored
+        rows = stored.rows
         # Buffered in slices, so that a batch larger than the buffer does not exceed its bound.
         per_slice = self._rows_per_slice(rows)
         for start in range(0, rows.num_rows, per_slice):
             part = rows.slice(start, per_slice)
-            self._buffer(part, kind_column.slice(start, per_slice))
+            self._buffer(part, stored.kinds.slice(start, per_slice))
             if self._buffered_bytes >= self._buffer_bytes:
                 self.flush()
 
@@ -287,35 +277,9 @@ class TableWriter:
         row_bytes: int = max(1, int(rows.nbytes) // max(1, rows.num_rows))
         return max(1, self._buffer_bytes // row_bytes)
 
-    def _check_values(self, rows: pa.Table) -> None:
-        problems = list(self._value_checks.problems(rows))
-        if problems:
-            message = "the rows have values that cannot be merged"
-            raise SchemaMismatch(message, problems=problems)
-
-    def _drop_ignored(self, rows: pa.Table, kinds: pa.Array) -> tuple[pa.Table, pa.Array]:
-        options = self._schema.table_options
-        values = kinds.to_numpy()
-        ignored = np.zeros(len(values), dtype=bool)
-        if options.ignore_delete:
-            ignored |= (values == RowKind.DELETE) | (values == RowKind.UPDATE_BEFORE)
-        if options.ignore_update_before:
-            ignored |= values == RowKind.UPDATE_BEFORE
-        if not ignored.any():
-            return rows, kinds
-        self._rows_ignored += int(np.count_nonzero(ignored))
-        kept = pa.array(~ignored)
-        return rows.filter(kept), kinds.filter(kept)
-
     def _buffer(self, rows: pa.Table, kinds: pa.Array) -> None:
-        assert len(kinds) == rows.num_rows, "each row has a kind"
-        first = self._next_sequence_number
+        table = key_value_table(rows, kinds, self._next_sequence_number)
         self._next_sequence_number += rows.num_rows
-        numbers = pa.array(np.arange(first, self._next_sequence_number, dtype=np.int64))
-        table = pa.Table.from_arrays(
-            [numbers, kinds, *rows.columns],
-            schema=pa.schema([SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *rows.schema]),
-        )
         self._buffered.append(table)
         self._buffered_bytes += table.nbytes
 

@@ -7,6 +7,8 @@
 | `group_states`, `completeness` | the states of many rows, and their counts |
 | `table_tests/` | runs of the tests of a table |
 | `view_lookup` | rows of feature views by their keys |
+| `row_explanation`, `row_versions` | why a row has its values; the streams that have written its versions |
+| `row_hypotheses`, `left_out_records` | rows as they would be with one more record, or without some |
 | `read_at_parameters` | the query parameters that name a state of the table, or a bound of changes |
 | `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; consumers of a table |
 | `stream_status`, `backfill_status`, `newest_commit` | the status of a stream and its backfills; its newest commit |

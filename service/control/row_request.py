@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from braid.lake import InvalidRequest, Problem, ReadAt, TableSchema
-from braid.schemas.api import Integers, Visibility
+from braid.schemas.api import Integers, RequestedState, Visibility
 from braid.service.control.read_at_parameters import (
     READ_AT_PARAMETERS,
     split_parameters,
@@ -115,6 +115,12 @@ def row_request(
         visibility=_choice(given, VISIBILITY, Visibility.COMPACTED),
         integers=_choice(given, INTEGERS, Integers.NUMBER),
     )
+
+
+def state_of(body: RequestedState) -> tuple[ReadAt, Freshness]:
+    """Return the state that a body names, and how new the newest state has to be."""
+    at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
+    return at, Freshness(min_snapshot=body.min_snapshot, max_staleness_ms=body.max_staleness_ms)
 
 
 def check_freshness(at: ReadAt, freshness: Freshness) -> None:

@@ -4,8 +4,15 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from braid.schemas import RowStatus, WideRow
-from braid.schemas.api import KEYS_MAX, RowKeys, RowPage, RowScan, WideRows
+from braid.schemas import HypotheticalRow, RowCertificate, RowExplanation, RowStatus, WideRow
+from braid.schemas.api import (
+    KEYS_MAX,
+    RowHypothesis,
+    RowKeys,
+    RowPage,
+    RowScan,
+    WideRows,
+)
 from braid.service.arrow_stream import ARROW
 from braid.service.checked_body import CheckedBody
 from braid.service.control.row_pages import EXAMINED_MAX
@@ -116,6 +123,56 @@ async def get_row_status(
     """Return the status of each sequence group of a row; all are `absent` if the row does not exist."""
     query = request.scope["query_string"]
     return row_response(request, await components.rows.status(f"{database}.{table}", query))
+
+
+@router.get(
+    "/explain",
+    response_model=RowExplanation,
+    description=(
+        "Return why a row has its values: the versions of its key that still exist, and for each column the version "
+        "and the record of a stream that give the value, with the reason; and why the others do not. "
+        f"{KEY_PARAMETERS} {_STATES} {FRESHNESS}"
+    ),
+)
+def explain_row(
+    components: ComponentsOf, database: str, table: str, request: Request
+) -> RowExplanation:
+    """Explain a row, whether it exists or not."""
+    query = request.scope["query_string"]
+    return components.explainer.explain(f"{database}.{table}", query)
+
+
+@router.get(
+    "/certificate",
+    response_model=RowCertificate,
+    description=(
+        "Return the certificate of a row: the schema with the rules of merging, the versions of its key, and the row. "
+        "`braid explain verify` merges the versions again without the table. "
+        f"{KEY_PARAMETERS} {_STATES} {FRESHNESS}"
+    ),
+)
+def certify_row(
+    components: ComponentsOf, database: str, table: str, request: Request
+) -> RowCertificate:
+    """Certify a row, whether it exists or not."""
+    query = request.scope["query_string"]
+    return components.explainer.certificate(f"{database}.{table}", query)
+
+
+@router.post(
+    "/explain",
+    response_model=HypotheticalRow,
+    description=(
+        "Return a row and its status as they would be: `what_if` a record of a stream arrived now, or `without` the records "
+        "of a stream (from an offset on, of a partition). Nothing is written. The key is one of `/lookup`. "
+        f"{_STATES} {FRESHNESS}"
+    ),
+)
+def suppose_row(
+    components: ComponentsOf, database: str, table: str, body: RowHypothesis
+) -> HypotheticalRow:
+    """Return a row as it would be."""
+    return components.explainer.suppose(f"{database}.{table}", body)
 
 
 def row_response(request: Request, answer: RowAnswer) -> Response:

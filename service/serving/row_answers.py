@@ -27,7 +27,7 @@ from braid.lake import (
 )
 from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import TableDocument
-from braid.schemas.api import Integers, RequestedState, RowKeys, RowScan, Visibility
+from braid.schemas.api import Integers, RowKeys, RowScan, Visibility
 from braid.service.arrow_stream import ARROW, accepts_arrow, arrow_stream
 from braid.service.control.read_at_parameters import READ_AT_PARAMETERS
 from braid.service.control.row_lookup import (
@@ -44,6 +44,7 @@ from braid.service.control.row_request import (
     RowRequest,
     check_freshness,
     row_request,
+    state_of,
 )
 from braid.service.control.view_lookup import find_view_row, find_view_rows
 from braid.service.query_parameters import parse_query
@@ -221,7 +222,7 @@ class RowAnswers:
             PagesExpired: The page token's snapshot is not kept any more.
         """
         if scan.page_token is None:
-            check_freshness(*_state_of(scan))
+            check_freshness(*state_of(scan))
             served = self._followers.newest(identifier, scan.min_snapshot)
             table, document = served.table.table, served.table.document
             page = read_first_page(table, document, scan, verified_ms=served.verified_ms)
@@ -327,15 +328,9 @@ class RowAnswers:
         )
 
 
-def _state_of(body: RequestedState) -> tuple[ReadAt, Freshness]:
-    """Return the state that a request for several rows names, and how new the newest has to be."""
-    at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
-    return at, Freshness(min_snapshot=body.min_snapshot, max_staleness_ms=body.max_staleness_ms)
-
-
 def _request_of(keys: RowKeys) -> RowRequest:
     """Return a request for several rows without their keys."""
-    at, freshness = _state_of(keys)
+    at, freshness = state_of(keys)
     return RowRequest(
         key=(),
         columns=keys.columns,

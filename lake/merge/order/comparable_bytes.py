@@ -45,6 +45,7 @@ _FORMS = {
     **dict.fromkeys((TypeRoot.BINARY, TypeRoot.VARBINARY), "bytes"),
 }
 _SIGN = np.uint64(1 << 63)
+_INTEGER_BYTES = 9  # with the byte that tells null from a value
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _MILLISECOND = 1_000_000  # nanoseconds
 
@@ -86,6 +87,25 @@ def comparable_bytes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Binary
     if len(found) == 1:
         return found[0]
     return pc.binary_join_element_wise(*found, pa.scalar(b"", pa.binary()))
+
+
+def trailing_integers(value: bytes, count: int) -> tuple[int | None, ...]:
+    """Return the last values of a row in the form of `comparable_bytes`, whose last columns are integers.
+
+    Args:
+        value: A value that `comparable_bytes` has returned.
+        count: The number of integer columns at its end.
+
+    Example:
+        >>> [value] = comparable_bytes(
+        ...     [pa.array(["a"]), pa.array([-7]), pa.array([None], pa.int32())]
+        ... )
+        >>> trailing_integers(value.as_py(), 2)
+        (-7, None)
+    """
+    ends = range(len(value) - (count - 1) * _INTEGER_BYTES, len(value) + 1, _INTEGER_BYTES)
+    parts = [value[end - _INTEGER_BYTES : end] for end in ends]
+    return tuple(int.from_bytes(part[1:], "big") - (1 << 63) if part[0] else None for part in parts)
 
 
 def _fixed_parts(array: pa.Array) -> list[_Bytes]:

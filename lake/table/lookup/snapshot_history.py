@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from braid.lake.format.snapshot import CommitKind, Snapshot
 from braid.lake.snapshots.manifest_store import ManifestStore
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
@@ -83,7 +83,7 @@ def snapshot_history(
 
 def _undo(
     snapshot: Snapshot,
-    files: dict[object, ManifestEntry],
+    files: dict[FileIdentity, ManifestEntry],
     origins: dict[str, Snapshot],
     manifests: ManifestStore,
 ) -> bool:

@@ -4,12 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-import pyarrow as pa
-
-from braid.lake.errors import CorruptData
-from braid.lake.format.schema import TableSchema
+from braid.lake.errors import CorruptData, LimitExceeded
 from braid.lake.format.snapshot import Snapshot
-from braid.lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 from braid.lake.read.lookup.bucket_rows import KeyRecords
 from braid.lake.snapshots.lineage import follows
 from braid.lake.snapshots.manifest_store import ManifestGone
@@ -27,6 +23,9 @@ from braid.lake.table.read.key_explanation import (
     source_of,
 )
 
+VERSIONS_MAX: Final = 500
+"""Most versions of a row that are explained: each has a reason for every column."""
+
 _SNAPSHOT_BYTES: Final = 4_000
 """Approximate bytes of a snapshot with the positions of some streams in memory."""
 
@@ -37,6 +36,12 @@ def explain(
     """Return why a row has its values (see `Table.explain`)."""
     history = _history(table, lookup)
     live = lookup.records_of(key)
+    if live is not None and len(live.files) > VERSIONS_MAX:
+        message = (
+            f"the row has {len(live.files)} versions, and at most {VERSIONS_MAX} are explained\n"
+            "hint: compact the table, which merges them"
+        )
+        raise LimitExceeded(message)
     found = explain_versions(_versions(lookup, live, history))
     if history is not None:
         try:
@@ -46,10 +51,11 @@ def explain(
             if _history(table, lookup) is history:
                 raise
             return explain(table, lookup, key)
-        before = explain_versions(_versions(lookup, whole, history))
-        # Where a compaction has dropped deletes or rounded sums, only what is stored now explains the row.
-        if repr(before.row) == repr(found.row):
-            found = before
+        if whole is not None and len(whole.files) <= VERSIONS_MAX:
+            before = explain_versions(_versions(lookup, whole, history))
+            # Where a compaction has dropped deletes or rounded sums, only what is stored now explains the row.
+            if repr(before.row) == repr(found.row):
+                found = before
     return (
         found if lookup.are_live(found.merged) else replace(found, merged=found.merged.slice(0, 0))
     )
@@ -58,17 +64,14 @@ def explain(
 def _versions(
     lookup: SnapshotLookup, found: KeyRecords | None, history: LookupHistory | None
 ) -> KeyVersions:
+    if found is None:
+        return KeyVersions.of_values(lookup.schema, ())
     origins = {} if history is None else history.origins
     return KeyVersions(
         schema=lookup.schema,
-        records=_no_records(lookup.schema) if found is None else found.records,
-        sources=() if found is None else tuple(source_of(file, origins) for file in found.files),
+        records=found.records,
+        sources=tuple(source_of(file, origins) for file in found.files),
     )
-
-
-def _no_records(schema: TableSchema) -> pa.Table:
-    fields = (SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *schema.arrow_schema)
-    return pa.schema(fields).empty_table()
 
 
 def _history(table: OpenedTable, lookup: SnapshotLookup) -> LookupHistory | None:

@@ -1,19 +1,30 @@
 """The explanation of one row: the versions of its key, and for each column why one of them gives the value."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from braid.lake.errors import SchemaMismatch
 from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
-from braid.lake.format.system_columns import VALUE_KIND, RowKind
+from braid.lake.format.system_columns import (
+    SEQUENCE_NUMBER,
+    SEQUENCE_NUMBER_FIELD,
+    VALUE_KIND,
+    RowKind,
+)
 from braid.lake.merge.explanation import ColumnReasons, MergeExplanation, explain_merge
 from braid.lake.merge.failing_key import error_of_key
+from braid.lake.merge.fold import fold
 from braid.lake.merge.spec import merge_spec
+from braid.lake.merge.value_checks import ValueChecks
 from braid.lake.read.lookup.python_rows import Row, python_rows
+from braid.lake.write.rows.stored_rows import key_value_table, stored_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +59,31 @@ class KeyVersions:
     def __len__(self) -> int:
         return len(self.sources)
 
+    @classmethod
+    def of_values(
+        cls,
+        schema: TableSchema,
+        values: Sequence[Mapping[str, object]],
+        *,
+        kinds: Sequence[RowKind] = (),
+        sequence_numbers: Sequence[int] = (),
+        sources: Sequence[VersionSource] = (),
+    ) -> Self:
+        """Return versions that are given as Python values, one entry each; a value that is not given is null.
+
+        Raises:
+            pa.ArrowInvalid, pa.ArrowTypeError: A value does not fit its column.
+        """
+        columns = [
+            pa.array([row.get(field.name) for row in values], field.type)
+            for field in schema.arrow_schema
+        ]
+        rows = pa.Table.from_arrays(columns, schema=schema.arrow_schema)
+        records = key_value_table(rows, pa.array(kinds, pa.int8()), 0).set_column(
+            0, SEQUENCE_NUMBER_FIELD, pa.array(sequence_numbers, pa.int64())
+        )
+        return cls(schema=schema, records=records, sources=tuple(sources))
+
     def filter(self, kept: Sequence[bool]) -> "KeyVersions":
         """Return some of the versions."""
         sources = (source for source, is_kept in zip(self.sources, kept, strict=True) if is_kept)
@@ -57,6 +93,40 @@ class KeyVersions:
             sources=tuple(sources),
         )
 
+    def with_rows(self, rows: pa.RecordBatch | pa.Table, kinds: pa.Array | None) -> "KeyVersions":
+        """Return the versions with one more: that which a commit of some rows of the key would add.
+
+        Args:
+            rows: Rows of the key, in the order of arrival, as for `TableWriter.write`.
+            kinds: Likewise.
+
+        Raises:
+            SchemaMismatch: As `TableWriter.write` and `TableWriter.flush`.
+        """
+        stored = stored_rows(rows, kinds, self.schema, ValueChecks.of(self.schema))
+        numbers = self.records.column(SEQUENCE_NUMBER)
+        number = (pc.max(numbers).as_py() or 0) + 1
+        record = fold(key_value_table(stored.rows, stored.kinds, number), merge_spec(self.schema))
+        assert record.num_rows <= 1, "rows of one key become one record"
+        if not record.num_rows:
+            return self
+        return KeyVersions(
+            schema=self.schema,
+            records=pa.concat_tables([self.records, record.select(self.records.column_names)]),
+            sources=(*self.sources, VersionSource()),
+        )
+
+    def without_values(self, columns: Mapping[int, Collection[str]]) -> "KeyVersions":
+        """Return the versions with nulls in the given columns of some versions, by number."""
+        records = self.records
+        for index, name in enumerate(records.column_names):
+            cleared = [name in columns.get(number, ()) for number in range(len(self))]
+            if any(cleared):
+                kept = pa.array(range(len(self)), pa.int64(), mask=np.array(cleared))
+                column = records.column(name).take(kept)
+                records = records.set_column(index, records.schema.field(index), column)
+        return replace(self, records=records)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyExplanation:
@@ -65,6 +135,7 @@ class KeyExplanation:
     Attributes:
         versions: The versions that the row is merged from, in merge order, oldest first.
         kinds: The row kind of each version.
+        sequence_numbers: The sequence number of each version.
         values: The values of each version.
         merged: The row as a table of all columns; without a row if there is none.
         columns: By column without the primary key, the reasons by the number of the version.
@@ -72,6 +143,7 @@ class KeyExplanation:
 
     versions: KeyVersions
     kinds: tuple[RowKind, ...]
+    sequence_numbers: tuple[int, ...]
     values: tuple[Row, ...]
     merged: pa.Table
     columns: Mapping[str, ColumnReasons]
@@ -93,7 +165,14 @@ def explain_versions(versions: KeyVersions) -> KeyExplanation:
     names = versions.schema.field_names
     if not len(versions):
         nothing = versions.records.select(names)
-        return KeyExplanation(versions=versions, kinds=(), values=(), merged=nothing, columns={})
+        return KeyExplanation(
+            versions=versions,
+            kinds=(),
+            sequence_numbers=(),
+            values=(),
+            merged=nothing,
+            columns={},
+        )
     merged = _explain(versions)
     # In merge order, so that numbers of versions say which is newer.
     order = merged.order
@@ -107,6 +186,7 @@ def explain_versions(versions: KeyVersions) -> KeyExplanation:
     return KeyExplanation(
         versions=in_order,
         kinds=tuple(RowKind(kind) for kind in in_order.records.column(VALUE_KIND).to_pylist()),
+        sequence_numbers=tuple(in_order.records.column(SEQUENCE_NUMBER).to_pylist()),
         values=tuple(python_rows(batch)),
         merged=merged.row.select(names),
         columns={

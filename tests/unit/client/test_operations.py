@@ -6,6 +6,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from braid.client.explanation_operations import ExplanationOperations
 from braid.client.operation import Operation
 from braid.client.row_operations import RowOperations
 from braid.client.service_operations import ServiceOperations
@@ -20,7 +21,7 @@ Route = tuple[str, str]
 # These read the whole query themselves, because columns of the key are parameters.
 KEYED = tuple(
     f"/v1/tables/{{database}}/{{table}}/{path}"
-    for path in ("rows", "rows/status", "views/{view}/rows")
+    for path in ("rows", "rows/status", "rows/explain", "rows/certificate", "views/{view}/rows")
 )
 # Answers without end, for which an operation has no form.
 EVENTS = "/v1/tables/{database}/{table}/rows/events"
@@ -28,6 +29,7 @@ RESOURCES = {
     ServiceOperations: frozenset[str](),
     TableOperations: frozenset({"database", "table"}),
     RowOperations: frozenset({"database", "table"}),
+    ExplanationOperations: frozenset({"database", "table"}),
     ViewOperations: frozenset({"database", "table", "view"}),
     StreamOperations: frozenset({"database", "table", "stream"}),
 }

@@ -5,7 +5,16 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from braid.lake import Catalog, ManualClock, MemoryFileIO, ReadAt, Reason, Table
+from braid.lake import (
+    Catalog,
+    LimitExceeded,
+    ManualClock,
+    MemoryFileIO,
+    ReadAt,
+    Reason,
+    Table,
+)
+from braid.lake.table.operations import explanation
 
 COLUMNS = {"k": "INT", "g": "INT", "a": "INT", "h": "INT", "c": "INT"}
 GROUPS = {
@@ -206,3 +215,18 @@ def test_where_a_compaction_has_dropped_a_delete_only_what_is_stored_explains_th
     # Merged as written, the row would be 6: the delete leaves its value behind.
     assert reasons(table, "a") == ["ONLY-VERSION"]
     assert table.get({"k": 1}) == {"k": 1, "g": None, "a": 5, "h": None, "c": None}
+
+
+def test_the_number_of_versions_is_bounded() -> None:
+    table = given_table({"merge-engine": "deduplicate"})
+    for number in range(3):
+        write(table, {"k": 1, "a": number})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explanation, "VERSIONS_MAX", 2)
+        with pytest.raises(LimitExceeded, match="3 versions"):
+            table.explain({"k": 1})
+        table.compact(full=True)
+
+        # The stored version is explained, but not the three before the compaction.
+        assert reasons(table, "a") == ["UNKNOWN: COMPACTED"]
