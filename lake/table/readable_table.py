@@ -214,8 +214,8 @@ class ReadableTable:
             batch_rows: Upper bound of the rows of a batch.
             machine: The execution of merging; both give the same rows.
             counters: Counters to add to while reading, if given.
-            merged: Read level 0, too, where the table hides it from readers (`hides_level_0`): rows are
-                then as if it were compacted.
+            merged: Read and merge level 0, too, where the table hides it from readers (`hides_level_0`), as
+                with `deletion-vectors.merge-on-read`.
             schema_id: Id of the schema to read with, at least as new as the state; None means the usual one.
 
         Raises:

@@ -91,12 +91,14 @@ def test_a_lookup_is_the_scan_filtered_to_the_key(name: str, data: st.DataObject
     for snapshot_id in sorted(snapshot_ids):
         assert_same(table, snapshot_id, wanted)
         assert_in_key_order(table, snapshot_id, bounds)
-        assert_merged(table, snapshot_id, wanted)
-        assert_paged(table, snapshot_id, limit=data.draw(st.sampled_from([1, 3, 1_000])))
+    at = data.draw(st.sampled_from(sorted(snapshot_ids)), label="pages of")
+    assert_merged(table, at, wanted)
+    assert_paged(table, at, limit=data.draw(st.sampled_from([2, 5, 1_000]), label="limit"))
     assert_served(table, wanted)
     hidden = [row for row in merged(table, max(snapshot_ids)) if table.lookup_at().hidden]
-    if hidden:
-        # What is merged on request is what a compaction makes visible.
+    if hidden and options.get("merge-engine") != "aggregation":
+        # What is merged on request is what a compaction makes visible. Under aggregation a compaction merges the single
+        # retract of a key into a row of nulls, and a read leaves it out.
         table.compact(full=True)
         assert table.scan().to_arrow().sort_by(BY_KEY).to_pylist() == hidden
 
@@ -119,10 +121,10 @@ def assert_in_key_order(table: Table, snapshot_id: int, keys: KeyRange) -> None:
     wanted = [
         row
         for row in rows
-        if all(row[name] == value for name, value in keys.prefix.items())
-        and of(row, keys.first) >= tuple(keys.first.values())
-        and (not keys.before or of(row, keys.before) < tuple(keys.before.values()))
-        and (not keys.after or of(row, keys.after) > tuple(keys.after.values()))
+        if of(row, keys.prefix) == of(keys.prefix, keys.prefix)
+        and of(row, keys.first) >= of(keys.first, keys.first)
+        and (not keys.before or of(row, keys.before) < of(keys.before, keys.before))
+        and (not keys.after or of(row, keys.after) > of(keys.after, keys.after))
     ]
     assert [row for part in scan.in_key_order(keys) for row in part.to_pylist()] == wanted
 
@@ -140,8 +142,9 @@ def assert_paged(table: Table, snapshot_id: int, *, limit: int) -> None:
     assert found == sorted(scanned(table, snapshot_id), key=lambda row: (row["k"], row["p"]))
 
 
-def of(row: dict[str, Any], bound: Mapping[str, object]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in bound)
+def of(values: Mapping[str, Any], bound: Mapping[str, object]) -> tuple[Any, ...]:
+    """Return the values of the columns that a bound has, in the order of the key."""
+    return tuple(values[name] for name in ("k", "p") if name in bound)
 
 
 def merged(table: Table, snapshot_id: int) -> list[dict[str, Any]]:
