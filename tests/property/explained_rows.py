@@ -199,7 +199,7 @@ def expected_sum(versions: Sequence[Version]) -> Expected:
         found = version.newest("clicks")
         row = row_of(version.records)
         assert row is not None
-        if found is None or (row["visits"] is None and len(versions) > 1):
+        if found is None or row["visits"] is None:
             reasons[number] = "null-skipped"
         else:
             reasons[number] = COMPACTED if version.is_compacted else "aggregated"
