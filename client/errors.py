@@ -102,6 +102,10 @@ class RowNotFound(NotFound):
     """The table has no such row in the requested state."""
 
 
+class IndexNotFound(NotFound):
+    """The table has no lookup index of that name."""
+
+
 class ViewNotFound(NotFound):
     """The table has no feature view of that name."""
 
@@ -143,6 +147,7 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.TABLE_NOT_FOUND: TableNotFound,
     ProblemCode.STREAM_NOT_FOUND: StreamNotFound,
     ProblemCode.ROW_NOT_FOUND: RowNotFound,
+    ProblemCode.INDEX_NOT_FOUND: IndexNotFound,
     ProblemCode.VIEW_NOT_FOUND: ViewNotFound,
     ProblemCode.TABLE_EXISTS: Conflict,
     ProblemCode.STREAM_EXISTS: Conflict,

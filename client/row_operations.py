@@ -14,6 +14,7 @@ from braid.schemas.api import (
     ConsumerList,
     ConsumerPosition,
     ConsumerView,
+    IndexRows,
     RowKeys,
     RowPage,
     RowScan,
@@ -218,6 +219,40 @@ class RowOperations(Resource):
         return Call(
             decode=as_model(TableCompleteness),
             query={"snapshot_id": snapshot_id, "tag": tag, "timestamp": time_text(timestamp)},
+        )
+
+    @operation("GET", f"{_TABLE}/indexes/{{index}}/rows")
+    def index_rows(
+        self,
+        index: str,
+        values: Key,
+        *,
+        columns: Sequence[str] | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
+    ) -> Call[IndexRows]:
+        """Return a page of the rows with some values of the columns of a lookup index, all of one snapshot.
+
+        Args:
+            index: The name of the index.
+            values: A value for each of its columns.
+            columns: The columns to return, in order; None: all.
+            page_size: The largest number of rows.
+            page_token: Token of the page; None: the first.
+
+        Raises:
+            IndexNotFound: The table has no such index.
+            Unavailable: The index is being built; the request was repeated already.
+        """
+        return Call(
+            decode=as_model(IndexRows),
+            names={"index": index},
+            query={
+                **key_parameters(values),
+                "columns": names_of(columns),
+                "page_size": page_size,
+                "page_token": page_token,
+            },
         )
 
     @operation("GET", f"{_TABLE}/changes")

@@ -65,7 +65,7 @@ def parse_key(
     Args:
         schema: The table's schema.
         parameters: Names and texts of the address's parameters.
-        columns: The columns of the key that are expected; None: all.
+        columns: The columns that are expected instead of the whole primary key: some of it, or those of an index.
 
     Raises:
         KeyRefused: A key column is missing, given more than once or not of its type, or a parameter
@@ -136,7 +136,7 @@ def parse_json_key(
         schema: The table's schema.
         key: The key.
         pointer: JSON pointer of the key in the request.
-        columns: The columns of the key that are expected; None: all.
+        columns: The columns that are expected instead of the whole primary key: some of it, or those of an index.
 
     Raises:
         KeyRefused: It is not a key of the table; the problems locate its wrong values.

@@ -167,6 +167,7 @@ from braid.lake.snapshots.lease import Lease, LeaseLost
 from braid.lake.table.catalog import Catalog
 from braid.lake.table.inspection.inspection import Inspection
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
+from braid.lake.table.lookup.value_lookup import ValueLookup
 from braid.lake.table.maintenance.bucket_work import (
     BucketOutcome,
     BucketPool,
@@ -243,6 +244,7 @@ __all__ += [
     "Split",
     "SplitReader",
     "Tag",
+    "ValueLookup",
     "python_columns",
     "python_rows",
 ]

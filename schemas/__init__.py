@@ -116,6 +116,7 @@ from braid.schemas.row import (
 from braid.schemas.row_rules import (
     CompletenessSpec,
     InsteadOfRow,
+    LookupIndexSpec,
     StalenessSpec,
     ViewColumn,
     ViewSpec,
@@ -274,6 +275,7 @@ __all__ = [
     "LetterQuery",
     "LetterSelection",
     "ListedLetter",
+    "LookupIndexSpec",
     "MaintenanceStatus",
     "MaxwellFormat",
     "MergeEngine",

@@ -266,6 +266,20 @@ class RowPage(Contract):
     next_page_token: str | None
 
 
+class IndexRows(Contract):
+    """One page of the rows with some values of the columns of a lookup index.
+
+    Attributes:
+        rows: The rows, as in `WideRow`, in an order that is the same for all pages.
+        snapshot: The snapshot that the rows were read from.
+        next_page_token: Token of the next page; None on the last one.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    snapshot: SnapshotInfo
+    next_page_token: str | None
+
+
 class TableInspection(Contract):
     """One page of a view of a table's metadata.
 

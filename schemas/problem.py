@@ -22,6 +22,7 @@ class ProblemCode(StrEnum):
     TABLE_NOT_FOUND = "table_not_found"
     STREAM_NOT_FOUND = "stream_not_found"
     ROW_NOT_FOUND = "row_not_found"
+    INDEX_NOT_FOUND = "index_not_found"
     VIEW_NOT_FOUND = "view_not_found"
     ORIGIN_REFUSED = "origin_refused"
     METHOD_NOT_ALLOWED = "method_not_allowed"

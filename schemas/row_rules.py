@@ -1,4 +1,4 @@
-"""Rules about single rows: when a part is stale, when a row is complete, and the feature views with rules of their own.
+"""Rules about answers: when a part is stale, when a row is complete, feature views with rules of their own, lookup indexes.
 
 No stored row depends on them. The rules for declarations are in `registry/rules/tables`.
 """
@@ -12,6 +12,8 @@ from pydantic import Field
 from braid.schemas.contract import COLUMNS_MAX, Contract, PositiveInt, at_most
 
 VIEWS_MAX: Final = 100
+INDEXES_MAX: Final = 8
+INDEX_COLUMNS_MAX: Final = 4
 NAME_LENGTH_MAX: Final = 128  # characters, as of a column
 
 
@@ -90,3 +92,17 @@ class ViewSpec(Contract):
     on_incomplete: InsteadOfRow = InsteadOfRow.ANSWER
     on_stale: InsteadOfRow = InsteadOfRow.ANSWER
     description: str | None = None
+
+
+class LookupIndexSpec(Contract):
+    """A lookup index: the rows of a table are found by the values of these columns, of which several rows may have the same.
+
+    Attributes:
+        name: The name, unique in the table.
+        columns: Declared columns, at most 4; a request gives a value for each.
+    """
+
+    name: str = Field(min_length=1, examples=["by_order"])
+    columns: Annotated[tuple[str, ...], at_most(INDEX_COLUMNS_MAX)] = Field(
+        min_length=1, examples=[["order_id"]]
+    )

@@ -18,7 +18,14 @@ from braid.schemas.contract import (
     StrictBool,
     at_most,
 )
-from braid.schemas.row_rules import VIEWS_MAX, CompletenessSpec, StalenessSpec, ViewSpec
+from braid.schemas.row_rules import (
+    INDEXES_MAX,
+    VIEWS_MAX,
+    CompletenessSpec,
+    LookupIndexSpec,
+    StalenessSpec,
+    ViewSpec,
+)
 from braid.schemas.table_test import TableTests
 
 TYPE_LENGTH_MAX: Final = 1_000  # characters
@@ -151,6 +158,7 @@ class TableSpec(Contract):
         completeness: The groups that make a row complete.
         views: The feature views, at most 100.
         tests: Tests of the table with its streams.
+        lookup_indexes: The lookup indexes, at most 8.
         unordered: `allowed` admits declarations that depend on the order in which records arrive:
             columns without a sequence group (if different jobs write two versions at once, the
             older one may win for good), and functions and deletes that are refused otherwise. A column
@@ -174,6 +182,7 @@ class TableSpec(Contract):
     completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)
     views: Annotated[tuple[ViewSpec, ...], at_most(VIEWS_MAX)] = ()
     tests: TableTests = Field(default_factory=TableTests)
+    lookup_indexes: Annotated[tuple[LookupIndexSpec, ...], at_most(INDEXES_MAX)] = ()
     unordered: Unordered = Unordered.REFUSED
     comment: str | None = None
     options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)

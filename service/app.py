@@ -39,6 +39,7 @@ from braid.service.routes import (
     feature_views,
     health,
     inspection,
+    lookup_indexes,
     offsets,
     row_events,
     rows as row_routes,
@@ -49,6 +50,7 @@ from braid.service.routes import (
 )
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
+from braid.service.serving.index_answers import IndexAnswers
 from braid.service.serving.row_answers import RowAnswers
 from braid.service.serving.row_explainer import RowExplainer
 from braid.service.settings import ServiceSettings
@@ -133,6 +135,7 @@ def create_app(
         subscriptions=subscriptions,
         completeness=completeness,
         explainer=RowExplainer(followers, clock),
+        indexes=IndexAnswers(followers),
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
@@ -148,6 +151,7 @@ def create_app(
         feature_views,
         row_events,
         completeness_routes,
+        lookup_indexes,
         changes,
         inspection,
     )

@@ -17,6 +17,7 @@ from braid.service.body_thread import BodyThread
 from braid.service.open_tables import OpenTables
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
+from braid.service.serving.index_answers import IndexAnswers
 from braid.service.serving.row_answers import RowAnswers
 from braid.service.serving.row_explainer import RowExplainer
 from braid.service.settings import ServiceSettings
@@ -42,6 +43,7 @@ class Components:
         backfills: Reads the reports of backfills.
         followers: What is served of the tables in use.
         rows: Answers requests for rows.
+        indexes: Answers requests by lookup indexes.
         subscriptions: Opens subscriptions to rows.
         completeness: Counts of tables' rows by their states.
         explainer: Explains rows.
@@ -60,6 +62,7 @@ class Components:
     backfills: BackfillReports
     followers: Followers
     rows: RowAnswers
+    indexes: IndexAnswers
     subscriptions: Subscriptions
     completeness: CompletenessCounts
     explainer: RowExplainer

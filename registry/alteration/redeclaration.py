@@ -1,6 +1,6 @@
 """Repeated declarations of a registered table: the fields that may differ, and the differences found.
 
-Pure. The rules for stale and complete rows, the feature views and the tests may differ: no stored row depends on them.
+Pure. The rules for stale and complete rows, the feature views, the lookup indexes and the tests may differ: no stored row depends on them.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from braid.schemas import FieldProblem, TableDocument, TableSpec
 from braid.schemas.field_problems import display_text, problem_at
 
 # Fields about answers, and tests: no file depends on them.
-_ROW_RULES: Final = ("staleness", "completeness", "views", "tests")
+_ROW_RULES: Final = ("staleness", "completeness", "views", "lookup_indexes", "tests")
 
 _CHANGES_HINT: Final = (
     "repeat the declaration as it is now, or send the change to `POST …/schema-changes`"

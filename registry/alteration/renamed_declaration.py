@@ -1,4 +1,4 @@
-"""Renaming of a column in a declaration: in its columns, keys, groups, retention, feature views, tests and options.
+"""Renaming of a column in a declaration: in its columns, keys, groups, retention, feature views, lookup indexes, tests and options.
 
 Pure. `table_changes` has already refused to rename a column that `row_ttl` names, or an option that is not renamed with it.
 """
@@ -44,6 +44,10 @@ def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
             "sequence_groups": groups,
             "delete_retention": retention,
             "views": tuple(_renamed_view(view, old, new) for view in spec.views),
+            "lookup_indexes": tuple(
+                index.model_copy(update={"columns": renamed(index.columns)})
+                for index in spec.lookup_indexes
+            ),
             "tests": _renamed_tests(spec.tests, old, new),
             "options": rename_in_options(spec.options, old, new),
         }

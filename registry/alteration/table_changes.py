@@ -266,11 +266,16 @@ def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) ->
 
 
 def _check_unused(spec: TableSpec, name: str) -> None:
-    """Refuse to drop a column that a feature view has, or that a test expects."""
-    hint = "take it out there first: `PUT` the table with other `views` or `tests`"
+    """Refuse to drop a column that a feature view or a lookup index has, or that a test expects."""
+    hint = (
+        "take it out there first: `PUT` the table with other `views`, `lookup_indexes` or `tests`"
+    )
     views = [view.name for view in spec.views if name in (one.column for one in view.columns)]
     if views:
         refuse("column", name, f"feature views have the column: {quoted_list(views)}", hint)
+    indexes = [index.name for index in spec.lookup_indexes if name in index.columns]
+    if indexes:
+        refuse("column", name, f"lookup indexes have the column: {quoted_list(indexes)}", hint)
     cases = tests_with_column(spec, name)
     if cases:
         refuse("column", name, f"tests expect values of the column: {quoted_list(cases)}", hint)

@@ -91,6 +91,8 @@ VIEWS: Final = "views"
 TABLE_TESTS: Final = "table_tests"
 """A table has tests: a version that ignores them does not rename their columns with those of the table, and accepts
 changes that make required tests fail."""
+LOOKUP_INDEXES: Final = "lookup_indexes"
+"""A table has lookup indexes: a version that ignores them does not rename their columns, and lets them be dropped."""
 KEY_FORMATS: Final = "key_formats"
 """Kafka keys of a stream begin with the id of a schema: a version that ignores it refuses each of them."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
@@ -115,12 +117,18 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
 )
 """Features that follow from the declaration of a stream."""
 
+_OF_TABLES: Final[frozenset[str]] = frozenset(
+    {ROW_TTL, ON_MISSING, UNORDERED_COLUMNS, VIEWS, LOOKUP_INDEXES, TABLE_TESTS}
+)
+"""Features that follow from the declaration of a table."""
+
 FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {
     ROW_TTL,
     START_ANEW,
     DEAD_LETTER_REPLAYS,
     UNORDERED_COLUMNS,
     VIEWS,
+    LOOKUP_INDEXES,
     TABLE_TESTS,
 }
 """The features of this version. A change of documents that older versions must not act on adds its name
@@ -226,7 +234,7 @@ def with_table_features(document: TableDocument) -> TableDocument:
     """Return the document with the features that its declaration needs, or the one that is pending."""
     pending = document.pending
     tables = [document.table] if pending is None else [document.table, pending.table]
-    features = set(document.features) - {ROW_TTL, ON_MISSING, UNORDERED_COLUMNS, VIEWS, TABLE_TESTS}
+    features = set(document.features) - _OF_TABLES
     if any(table.row_ttl is not None for table in tables):
         features.add(ROW_TTL)
     if any(group.keep for table in tables for group in table.sequence_groups):
@@ -235,6 +243,8 @@ def with_table_features(document: TableDocument) -> TableDocument:
         features.add(UNORDERED_COLUMNS)
     if any(table.views for table in tables):
         features.add(VIEWS)
+    if any(table.lookup_indexes for table in tables):
+        features.add(LOOKUP_INDEXES)
     if any(table.tests.cases or table.tests.required for table in tables):
         features.add(TABLE_TESTS)
     return document.model_copy(update={"features": tuple(sorted(features))})

@@ -6,6 +6,7 @@
 | `row_pages`, `row_pages_token` | pages of rows; the position between two pages |
 | `group_states`, `completeness` | the states of many rows, and their counts |
 | `table_tests/` | runs of the tests of a table |
+| `index_lookup` | rows by the columns of lookup indexes |
 | `view_lookup` | rows of feature views by their keys |
 | `row_explanation`, `row_versions` | why a row has its values; the streams that have written its versions |
 | `row_hypotheses`, `left_out_records` | rows as they would be with one more record, or without some |

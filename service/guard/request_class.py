@@ -13,7 +13,7 @@ STATE_CHANGING = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 _SUBSCRIPTION = re.compile(r"/v1/tables/[^/]+/[^/]+/rows/events")
 _BULK = re.compile(
     r"/v1/tables/[^/]+/[^/]+"
-    r"(:test|/(rows/(lookup|scan|explain|certificate)|completeness|views/[^/]+/lookup|changes|inspect/[^/]+|streams/[^/]+/dead-letters))"
+    r"(:test|/(rows/(lookup|scan|explain|certificate)|completeness|views/[^/]+/lookup|changes|indexes/[^/]+/rows|inspect/[^/]+|streams/[^/]+/dead-letters))"
 )
 
 

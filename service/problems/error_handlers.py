@@ -26,6 +26,7 @@ from braid.registry.store.paths import without_warehouse
 from braid.schemas import FieldProblem, ProblemCode, SnapshotInfo
 from braid.schemas.contract import TOO_LONG
 from braid.service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
+from braid.service.control.index_lookup import IndexNotBuilt
 from braid.service.control.row_lookup import RowNotFound
 from braid.service.problems.problem_response import problem_response, short_path
 from braid.service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
@@ -94,6 +95,8 @@ async def on_own_error(request: Request, error: Exception) -> Response:
     response = _answer(request, code, hide(_detail(error)), _errors(error, hide), snapshot)
     if code is ProblemCode.TOO_MANY_REQUESTS:
         response.headers["retry-after"] = "1"
+    if isinstance(error, IndexNotBuilt):
+        response.headers["retry-after"] = "2"
     return response
 
 

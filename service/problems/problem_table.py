@@ -8,6 +8,7 @@
 | table_not_found        | 404    | fixes the name                                       |
 | stream_not_found       | 404    | fixes the name                                       |
 | row_not_found          | 404    | treats the row as absent                             |
+| index_not_found        | 404    | fixes the name                                       |
 | view_not_found         | 404    | fixes the name                                       |
 | method_not_allowed     | 405    | uses a method that the address has                   |
 | request_timeout        | 408    | sends the request in one go                          |
@@ -68,6 +69,7 @@ from braid.registry.errors import (
     StreamNotStopped,
 )
 from braid.schemas import ProblemCode
+from braid.service.control.index_lookup import IndexNotBuilt, IndexNotFound
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
 from braid.service.control.row_pages import PagesExpired
 from braid.service.control.view_lookup import ViewNotFound
@@ -80,6 +82,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.TABLE_NOT_FOUND: (404, "There is no such table"),
     ProblemCode.STREAM_NOT_FOUND: (404, "The table has no such stream"),
     ProblemCode.ROW_NOT_FOUND: (404, "The table has no such row"),
+    ProblemCode.INDEX_NOT_FOUND: (404, "The table has no such lookup index"),
     ProblemCode.VIEW_NOT_FOUND: (404, "The table has no such feature view"),
     ProblemCode.METHOD_NOT_ALLOWED: (405, "The address does not have this method"),
     ProblemCode.REQUEST_TIMEOUT: (408, "The request did not arrive in time"),
@@ -118,6 +121,8 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     FeaturesMissing: ProblemCode.FEATURES_MISSING,
     StreamNotRunning: ProblemCode.STREAM_NOT_RUNNING,
     RowNotFound: ProblemCode.ROW_NOT_FOUND,
+    IndexNotFound: ProblemCode.INDEX_NOT_FOUND,
+    IndexNotBuilt: ProblemCode.NOT_READY,
     ViewNotFound: ProblemCode.VIEW_NOT_FOUND,
     SnapshotNotReached: ProblemCode.SNAPSHOT_NOT_REACHED,
     TableNotFound: ProblemCode.TABLE_NOT_FOUND,

@@ -12,6 +12,7 @@
 | `rows` | wide rows by their keys, and their status |
 | `completeness` | rows of a table by their states, and the lag of each stream |
 | `feature_views` | rows of feature views by their keys |
+| `lookup_indexes` | rows by the columns of lookup indexes |
 | `row_events` | subscriptions to rows, as server-sent events |
 | `changes` | changes between snapshots, and consumers |
 | `inspection` | a table's metadata: snapshots, files, partitions and more |

@@ -11,7 +11,7 @@ files, whose rows are then read from storage.
 
 import threading
 
-from braid.lake import Clock, TableNotFound
+from braid.lake import Clock, TableNotFound, ValueLookup
 from braid.registry.registrar import Registrar
 from braid.schemas import TableDocument
 from braid.service.open_tables import OpenTables
@@ -61,6 +61,8 @@ class Follower:
         is_new = before is None or before.table.lookup is not lookup
         if is_new and before is not None and before.table.is_ready:
             lookup.load()
+        if is_new and before is not None:
+            _keep_indexes(before, found)
         is_due = self._clock.now_ms() - self._checked_ms > RECHECK_MS
         if is_new or is_due or not found.table.is_ready:
             self._checked_ms = self._clock.now_ms()
@@ -102,3 +104,11 @@ class Follower:
             return self._registrar.document(self._identifier)
         except TableNotFound:
             return None
+
+
+def _keep_indexes(before: Served, found: Served) -> None:
+    """Index the files of a new snapshot by those lookup indexes that had all files of the one before."""
+    document = found.table.document
+    for index in () if document is None else document.table.lookup_indexes:
+        if ValueLookup(before.table.lookup, index.columns).is_complete():
+            ValueLookup(found.table.lookup, index.columns).build()

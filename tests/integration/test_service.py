@@ -229,3 +229,31 @@ def test_pages_of_changes_continue_at_another_service(
     assert second["next_page_token"] is None
     assert table.consumers() == []
     assert one.get(address, params={"after_snapshot_id": 9}).status_code == 422
+
+
+def test_rows_are_found_by_a_lookup_index_while_they_change(
+    services: tuple[httpx.Client, ...], warehouse: Path
+) -> None:
+    path = "/v1/tables/shop/indexed"
+    one, other = services
+    spec = {
+        "columns": [{"name": "id", "type": "BIGINT"}, {"name": "order_id", "type": "BIGINT"}],
+        "primary_key": ["id"],
+        "merge_engine": "deduplicate",
+        "lookup_indexes": [{"name": "by_order", "columns": ["order_id"]}],
+    }
+    assert one.put(path, json=spec).status_code == 201
+    table = Catalog(str(warehouse)).table("shop.indexed")
+    ids = pa.array(range(1_000), pa.int64())
+    for round_ in range(3):
+        orders = pa.array([(number + round_) % 100 for number in range(1_000)], pa.int64())
+        snapshot = table.write_and_commit(pa.table({"id": ids, "order_id": orders})).snapshot_id
+        table.compact()
+        for service in (one, other):
+            while True:
+                answer = service.get(f"{path}/indexes/by_order/rows?order_id=7")
+                assert answer.status_code == 200
+                if answer.json()["snapshot"]["id"] >= snapshot:
+                    break
+            found = sorted(row["id"] for row in answer.json()["rows"])
+            assert found == [n for n in range(1_000) if (n + round_) % 100 == 7]

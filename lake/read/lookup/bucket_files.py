@@ -142,6 +142,38 @@ class BucketFiles:
             self._names[number], partial(self._copy_file, number), columns
         )
 
+    def is_indexed(self, number: int, column: str) -> bool:
+        """Return whether a file has a copy that is indexed by the values of a column."""
+        copy = self.copy_of(number)
+        return copy is not None and copy.has_value_index(column)
+
+    def index(self, number: int, column: str) -> bool:
+        """Index the copy of a file, made if need be, by the values of a column; return False if there is no room.
+
+        Raises:
+            CorruptData: The file is absent or does not match its metadata.
+            StorageUnavailable: Storage or the local disk refuses.
+        """
+        columns = tuple(dict.fromkeys([*self._schema.primary_keys, column]))
+        make = partial(self._copy_file, number)
+        copy = self._cache.get_or_copy(self._names[number], make, columns, value_index=column)
+        return copy is not None
+
+    def rows_with(
+        self, number: int, column: str, value_hash: int
+    ) -> tuple[FileLookup, Rows] | None:
+        """Return the copy of a file and its rows that may have the value of a hash; None if it is not indexed.
+
+        Args:
+            number: Number of the file.
+            column: The column of the value; the copy has those of the primary key, too.
+            value_hash: From `key_hashes`.
+        """
+        copy = self.copy_of(number)
+        if copy is None or not copy.has_value_index(column):
+            return None
+        return copy, copy.rows_with(column, value_hash)
+
     def find_uncopied(
         self, number: int, keys: WantedKeys, wanted: Rows, *, is_verified: bool, waits: bool
     ) -> tuple[Rows, Rows]:

@@ -144,6 +144,11 @@ class BucketLookup:
         """The files, newest run first."""
         return self._files.all
 
+    @property
+    def bucket_files(self) -> BucketFiles:
+        """The same files with their copies."""
+        return self._files
+
     def find(
         self, keys: pa.Table | pa.RecordBatch, *, above_level: int, vectors: Vectors | None = None
     ) -> KeyMatches:

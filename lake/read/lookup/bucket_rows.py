@@ -25,6 +25,7 @@ from braid.lake.lsm.sorted_run import plan_sections
 from braid.lake.merge.fold import FoldCounters, Machine
 from braid.lake.merge.single_key import can_merge_values, merge_single_key
 from braid.lake.merge.spec import MergeSpec, columns_needed
+from braid.lake.read.lookup.bucket_files import BucketFiles
 from braid.lake.read.lookup.bucket_lookup import BucketLookup, NotCopied, PointMatch, Vectors
 from braid.lake.read.lookup.key_matches import KeyMatches
 from braid.lake.read.lookup.point_key import PointValue
@@ -93,6 +94,11 @@ class BucketRows:
         ] = {}
         self._merge = scan_merge(schema, spec, Machine.COLUMN, FoldCounters())
         assert self._merge.passes_singletons, "single records are returned without a merge"
+
+    @property
+    def bucket_files(self) -> BucketFiles:
+        """The bucket's files with their copies."""
+        return self._lookup.bucket_files
 
     def rows(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> KeyedRows:
         """Return the rows of the keys that have a row, in the order of the keys.

@@ -116,14 +116,18 @@ class CopySpace:
             with self._disk_errors():
                 return self._kept_on_disk(part, name)
 
-    def keep_index(self, make: Callable[[], HashIndex]) -> HashIndex:
-        """Return the index of the keys from where it is kept; made unless a process of this machine has made it.
+    def keep_index(self, make: Callable[[], HashIndex], columns: Sequence[str] = ()) -> HashIndex:
+        """Return an index from where it is kept; made unless a process of this machine has made it.
+
+        Args:
+            make: Makes the index.
+            columns: The columns by whose values it finds rows; none: those of the key.
 
         Raises:
             NoRoom: The bounds are reached, the disk refuses, or the copy was removed.
         """
         self._raise_if_closed()
-        name = self._shared_name((), ".index")
+        name = self._shared_name(columns, ".index")
         with self._made_by_one(name) as path:
             if path is not None:
                 return _index_of(self._linked(path))

@@ -11,6 +11,7 @@ vectors.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 import numpy as np
@@ -26,7 +27,7 @@ from braid.lake.merge.order.key_codes import Uints
 from braid.lake.read.lookup.background import is_ending
 from braid.lake.read.lookup.copy_space import CopySpace, NoRoom
 from braid.lake.read.lookup.file_column import FileColumn
-from braid.lake.read.lookup.hash_index import build_index
+from braid.lake.read.lookup.hash_index import HashIndex, build_index
 from braid.lake.read.lookup.key_hash import key_hashes
 from braid.lake.read.lookup.point_key import PointValue
 from braid.lake.read.lookup.python_rows import Row, value_getter
@@ -109,6 +110,7 @@ class FileLookup:
         self._columns: dict[str, pa.ChunkedArray] = {}
         self._views: dict[tuple[str, ...], pa.Table] = {}
         self._file_columns: dict[str, FileColumn] = {}
+        self._value_indexes: dict[str, HashIndex] = {}
         self._getters: dict[tuple[str, ...], list[tuple[str, Callable[[int], object]]]] = {}
         try:
             self._load([SEQUENCE_NUMBER, VALUE_KIND, *key_columns])
@@ -180,6 +182,35 @@ class FileLookup:
             getters = [(name, value_getter(name, self._columns[name])) for name in columns]
             self._getters[columns] = getters
         return {name: value_of(position) for name, value_of in getters}
+
+    def index_values(self, column: str) -> None:
+        """Index the rows by the values of a column, nulls left out. Requires: the column was loaded.
+
+        Raises:
+            NoRoom: There is no room for the index.
+        """
+        if column not in self._value_indexes:
+            make = partial(self._value_index, column)
+            self._value_indexes[column] = self._space.keep_index(make, (column,))
+
+    def has_value_index(self, column: str) -> bool:
+        """Return whether the rows are indexed by the values of a column."""
+        return column in self._value_indexes
+
+    def rows_with(self, column: str, value_hash: int) -> Rows:
+        """Return the rows that may have the value of a hash (`key_hashes`). Requires: they are indexed by the column."""
+        return self._value_indexes[column].rows_of(value_hash)
+
+    def _value_index(self, column: str) -> HashIndex:
+        values = self._columns[column]
+        rows, hashes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.uint64)]
+        for first in range(0, len(values), _HASHED_ROWS):
+            block = values.slice(first, _HASHED_ROWS)
+            present = np.asarray(block.is_valid()).nonzero()[0]
+            if len(present):
+                rows.append(present + first)
+                hashes.append(key_hashes([block.drop_null()]))
+        return build_index(np.concatenate(hashes), np.concatenate(rows))
 
     def take(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
         """Return columns of some rows, one row per position, in order.

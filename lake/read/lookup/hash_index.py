@@ -132,6 +132,10 @@ class HashIndex:
         same = matches(keys, rows)
         return keys[same], rows[same]
 
+    def rows_of(self, hash_value: int) -> Rows:
+        """Return the rows that may have a value of one hash, of which there may be many."""
+        return self._by_bisection(np.array([hash_value], dtype=np.uint64) & self._hash_mask)[1]
+
     def all_candidates(self, hashes: Uints) -> tuple[Rows, Rows]:
         """Return numbers of wanted keys, ascending, and rows that may have them, ascending by key.
 
@@ -199,16 +203,21 @@ class HashIndex:
         return self.entries.data, self.begins.data
 
 
-def build_index(hashes: Uints) -> HashIndex:
-    """Return the index of rows with these hashes, in row order; overwrites `hashes`."""
-    count = len(hashes)
+def build_index(hashes: Uints, rows: Rows | None = None) -> HashIndex:
+    """Return the index of rows with these hashes; overwrites `hashes`.
+
+    Args:
+        hashes: One hash per row.
+        rows: The rows, ascending; None: as many as there are hashes, from 0.
+    """
+    count = len(hashes) if rows is None or not len(rows) else int(rows[-1]) + 1
     assert count <= _ROWS_MAX, "rows of one data file"
     # At least one bit: a shift by all 64 is undefined.
     row_bits = max(1, (count - 1).bit_length())
     bits = np.uint64(row_bits)
     hashes >>= bits
     hashes <<= bits
-    hashes |= np.arange(count, dtype=np.uint64)
+    hashes |= np.arange(count, dtype=np.uint64) if rows is None else rows.astype(np.uint64)
     hashes.sort()
     is_small = count <= _SMALL_ROWS
     beyond = _PREFIX_BITS_BEYOND_ROWS_SMALL if is_small else _PREFIX_BITS_BEYOND_ROWS

@@ -104,13 +104,21 @@ class LookupCache:
             self._store.evict_idle()
         return None if entry is None else entry.lookup
 
-    def get_or_copy(self, name: str, make: MakeLookup, columns: Sequence[str]) -> FileLookup | None:
+    def get_or_copy(
+        self,
+        name: str,
+        make: MakeLookup,
+        columns: Sequence[str],
+        *,
+        value_index: str | None = None,
+    ) -> FileLookup | None:
         """Return the copy of a file with some columns, which is made if need be.
 
         Args:
             name: Name of an immutable file.
             make: Called when there is no copy.
             columns: Table columns, `SEQUENCE_NUMBER` or `VALUE_KIND`.
+            value_index: One of them, by whose values the rows are indexed, too; None: by their keys alone.
 
         Returns:
             None where the bounds or the local disk leave no room.
@@ -123,7 +131,11 @@ class LookupCache:
         entry.last_used = self._store.now()
         with entry.build_lock:
             # Another thread may have made it while this one waited for the lock.
-            if entry.lookup is not None and entry.lookup.has_columns(columns):
+            if (
+                entry.lookup is not None
+                and entry.lookup.has_columns(columns)
+                and (value_index is None or entry.lookup.has_value_index(value_index))
+            ):
                 return entry.lookup
             if not self._store.has_room(entry):
                 return None
@@ -132,6 +144,8 @@ class LookupCache:
                 # Set even if the columns below find no room: keys are then found without reading.
                 entry.lookup = lookup
                 lookup.load(columns)
+                if value_index is not None:
+                    lookup.index_values(value_index)
             except NoRoom as error:
                 entry.needed_bytes = max(entry.needed_bytes, error.needed)
                 entry.retry_at = self._store.now() + EVICTABLE_SECONDS

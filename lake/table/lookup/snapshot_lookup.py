@@ -25,6 +25,7 @@ from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.merge.spec import merge_spec
 from braid.lake.read.lookup.background import copy_threads
+from braid.lake.read.lookup.bucket_files import BucketFiles
 from braid.lake.read.lookup.bucket_lookup import BucketLookup, NotCopied
 from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows, KeyRecords, keyed_values
 from braid.lake.read.lookup.key_hash import key_hashes
@@ -322,6 +323,10 @@ class SnapshotLookup:
                 per_key[number] = row
             return per_key
 
+    def bucket_files(self) -> list[BucketFiles]:
+        """Return the files that rows are read from, by bucket."""
+        return [self._bucket(bucket_id).bucket_files for bucket_id in self._members]
+
     def hashes_of(self, keys: pa.Table | Sequence[Mapping[str, object]]) -> Uints:
         """Return the 64-bit hash of each key: equal keys have equal hashes, and different keys almost always others.
 
@@ -375,7 +380,7 @@ class SnapshotLookup:
         ]
         with (
             table_error_context(self.identifier),
-            self._held(),
+            self.held(),
             ThreadPoolExecutor(copy_threads()) as pool,
         ):
             futures = [pool.submit(load) for load in loads]
@@ -387,7 +392,8 @@ class SnapshotLookup:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _held(self) -> AbstractContextManager[None]:
+    def held(self) -> AbstractContextManager[None]:
+        """Lease the snapshot if the block takes long; the block raises LeaseLost if it has expired meanwhile."""
         return self._keeper.reading(self.snapshot, what="a lookup")
 
     def _bucket(self, bucket_id: BucketId) -> BucketRows:

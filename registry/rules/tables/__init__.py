@@ -9,5 +9,6 @@
 | `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
 | `row_ttl` | the time to live of rows |
 | `row_rules`, `view_rules`, `table_test_rules` | stale and complete rows; feature views; tests |
+| `lookup_index_rules` | lookup indexes |
 | `engine_check` | the engine's own checks |
 """

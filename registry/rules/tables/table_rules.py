@@ -39,6 +39,7 @@ from braid.registry.rules.tables.delete_retention import check_delete_retention
 from braid.registry.rules.tables.delete_rules import check_deletes
 from braid.registry.rules.tables.engine_check import FIELD_OF_OPTION, check_with_engine
 from braid.registry.rules.tables.keep_rules import check_keep
+from braid.registry.rules.tables.lookup_index_rules import check_lookup_indexes
 from braid.registry.rules.tables.row_rules import check_row_rules
 from braid.registry.rules.tables.row_ttl import check_row_ttl
 from braid.registry.rules.tables.settable_options import check_option, orders_whole_rows
@@ -78,6 +79,7 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *_check_unordered(spec),
         *check_row_rules(spec),
         *check_views(spec),
+        *check_lookup_indexes(spec),
         *check_table_tests(spec),
         *_check_options(spec),
         *check_aggregate_functions(spec),

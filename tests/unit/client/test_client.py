@@ -16,6 +16,7 @@ from braid.client import (
     Client,
     ClientSettings,
     Conflict,
+    IndexNotFound,
     InvalidRequest,
     NoAnswer,
     PreconditionFailed,
@@ -190,6 +191,18 @@ def test_a_feature_view_answers_with_its_status(client: Client, catalog: Catalog
     assert found.rows[0].row == {"place": "Ulm"} == table.view("places").row({"id": 7}).row
     with pytest.raises(ViewNotFound):
         table.view("none").row({"id": 7})
+
+
+def test_rows_are_found_by_a_lookup_index(client: Client, catalog: Catalog) -> None:
+    table = client.table("shop.parcels")
+    table.put({**PARCELS, "lookup_indexes": [{"name": "by_city", "columns": ["city"]}]})
+    write(catalog, {7: "Ulm", 8: "Graz", 9: "Ulm"})
+
+    found = list(pages(table.index_rows, index="by_city", values={"city": "Ulm"}, page_size=1))
+
+    assert sorted(row["id"] for page in found for row in page.rows) == [7, 9]
+    with pytest.raises(IndexNotFound):
+        table.index_rows("by_name", {"name": "Ulm"})
 
 
 def test_tests_of_a_table_are_run(parcels: Client) -> None:

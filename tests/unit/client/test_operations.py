@@ -18,10 +18,17 @@ from braid.service.app import create_app
 from braid.service.settings import ServiceSettings
 
 Route = tuple[str, str]
-# These read the whole query themselves, because columns of the key are parameters.
+# These read the whole query themselves, because columns of the key or of an index are parameters.
 KEYED = tuple(
     f"/v1/tables/{{database}}/{{table}}/{path}"
-    for path in ("rows", "rows/status", "rows/explain", "rows/certificate", "views/{view}/rows")
+    for path in (
+        "rows",
+        "rows/status",
+        "rows/explain",
+        "rows/certificate",
+        "views/{view}/rows",
+        "indexes/{index}/rows",
+    )
 )
 # Answers without end, for which an operation has no form.
 EVENTS = "/v1/tables/{database}/{table}/rows/events"
