@@ -143,6 +143,7 @@ class RequestedState(Contract):
             snapshot committed then or before is read.
         min_snapshot: Id of the oldest snapshot that may answer.
         max_staleness_ms: How long ago the snapshot may have been verified to be the newest, milliseconds.
+        read_after: Token of a push, whose records the snapshot must have taken in.
         visibility: Whether new records are merged although the table hides them until a compaction.
     """
 
@@ -151,6 +152,7 @@ class RequestedState(Contract):
     timestamp: str | int | None = None
     min_snapshot: int | None = Field(default=None, ge=0, le=SNAPSHOT_ID_MAX, strict=True)
     max_staleness_ms: int | None = Field(default=None, ge=0, le=SNAPSHOT_ID_MAX, strict=True)
+    read_after: str | None = None
     visibility: Visibility = Visibility.COMPACTED
 
 

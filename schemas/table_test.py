@@ -17,8 +17,9 @@ from braid.schemas.contract import (
     at_most,
 )
 from braid.schemas.problem import JsonPath
+from braid.schemas.pushed_records import TIMESTAMP_MS_MAX
 from braid.schemas.row import GroupState
-from braid.schemas.sample_record import TIMESTAMP_MS_MAX, SampleRecord
+from braid.schemas.sample_record import SampleRecord
 
 CASES_MAX: Final = 100
 GIVEN_MAX: Final = 200

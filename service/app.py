@@ -10,9 +10,11 @@ from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
 from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
+from braid.records.outgoing_records import RecordProducer
 from braid.registry.registrar import Registrar
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
@@ -41,6 +43,7 @@ from braid.service.routes import (
     inspection,
     lookup_indexes,
     offsets,
+    pushes,
     row_events,
     rows as row_routes,
     schema_changes,
@@ -68,6 +71,7 @@ def create_app(
     catalog: Catalog | None = None,
     file_io: FileIO | None = None,
     clock: Clock | None = None,
+    producer: RecordProducer | None = None,
 ) -> BraidApp:
     """Return the application.
 
@@ -76,6 +80,7 @@ def create_app(
         catalog: The warehouse's tables; None: created from the settings.
         file_io: The warehouse's storage, for the registry; None: chosen by the warehouse's address.
         clock: The clock; None: the machine's.
+        producer: Sends pushed records, and is closed with the app; None: pushes are refused.
     """
     clock = clock or SystemClock()
     warehouse = settings.warehouse
@@ -107,6 +112,8 @@ def create_app(
         subscriptions.close()
         followers.close()
         completeness.close()
+        if producer is not None:
+            await run_in_threadpool(producer.close)
 
     app = BraidApp(
         title=TITLE,
@@ -136,6 +143,7 @@ def create_app(
         completeness=completeness,
         explainer=RowExplainer(followers, clock),
         indexes=IndexAnswers(followers),
+        producer=producer,
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
@@ -146,6 +154,7 @@ def create_app(
         schema_changes,
         streams,
         offsets,
+        pushes,
         dead_letters,
         row_routes,
         feature_views,

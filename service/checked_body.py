@@ -86,8 +86,15 @@ class _Checked(Request):
         return self._model
 
 
-def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
+def checked(
+    body: bytes, model: type[BaseModel], *, arrange: Callable[[Any], Any] | None = None
+) -> BaseModel:
     """Return a body as a model.
+
+    Args:
+        body: The body.
+        model: The model.
+        arrange: Returns the parsed JSON as the model expects it; None: the model expects it as it is.
 
     Raises:
         RequestValidationError: The body is not JSON, or not valid for the model.
@@ -104,6 +111,8 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
         reason = "a number has too many digits" if is_text else "it is not UTF-8"
         detail = f"the body is not JSON that can be read: {reason}"
         raise HTTPException(HTTPStatus.BAD_REQUEST, detail) from error
+    if arrange is not None:
+        value = arrange(value)
     try:
         found = model.model_validate(value)
     except ValidationError as error:

@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from braid.lake import Clock, FileIO, Table
+from braid.records.outgoing_records import RecordProducer
 from braid.registry.registrar import Registrar
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
@@ -47,6 +48,7 @@ class Components:
         subscriptions: Opens subscriptions to rows.
         completeness: Counts of tables' rows by their states.
         explainer: Explains rows.
+        producer: Sends pushed records; None: the process has no Kafka client, and accepts none.
         bodies: The thread in which bodies are parsed.
         started_ms: Start of the app, milliseconds since the epoch, UTC.
     """
@@ -66,6 +68,7 @@ class Components:
     subscriptions: Subscriptions
     completeness: CompletenessCounts
     explainer: RowExplainer
+    producer: RecordProducer | None
     bodies: BodyThread
     started_ms: int
 

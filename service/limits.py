@@ -21,6 +21,7 @@ class RequestClass(StrEnum):
     READ = "read"
     WRITE = "write"
     BULK = "bulk"  # many rows at once, metadata of every file, tests, or letters that a runner reads meanwhile
+    PUSH = "push"  # records that wait for the brokers of a Kafka cluster
     PROBE = "probe"
     SUBSCRIPTION = "subscription"  # answers without end, which wait for changes and not for storage
 
@@ -65,6 +66,7 @@ _CLASSES: Mapping[RequestClass, ClassLimits] = {
     RequestClass.READ: ClassLimits(running=20, waiting=200),
     RequestClass.WRITE: ClassLimits(running=8, waiting=64),
     RequestClass.BULK: ClassLimits(running=6, waiting=32),
+    RequestClass.PUSH: ClassLimits(running=3, waiting=32),
     RequestClass.PROBE: ClassLimits(running=2, waiting=8),
     RequestClass.SUBSCRIPTION: ClassLimits(
         running=500, waiting=0, refusal=ProblemCode.TOO_MANY_SUBSCRIPTIONS, retry_after=10

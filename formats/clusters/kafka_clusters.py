@@ -39,6 +39,7 @@ class NamedCluster:
         options: Client options by Kafka's own names; secrets are references, not yet resolved.
         read: Patterns of topics that streams may read (`*`, `?`, `[a-z]`).
         write: Patterns of topics that dead letters may be sent to, and read from to list and replay them.
+        push: Patterns of topics to which clients of the service may push records; by default none.
         mirror_groups: Patterns of consumer groups in which positions of streams may be mirrored.
         stream_options: Names of the options that a stream may set itself.
         token_provider: Name of the installed provider that gives tokens for OAUTHBEARER to clients other
@@ -51,6 +52,7 @@ class NamedCluster:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     read: tuple[str, ...] = ANY
     write: tuple[str, ...] = DEAD_LETTERS
+    push: tuple[str, ...] = ()
     mirror_groups: tuple[str, ...] = MIRROR_GROUPS
     stream_options: tuple[str, ...] = tuple(STREAM_OPTIONS)
     token_provider: str | None = None
@@ -63,6 +65,10 @@ class NamedCluster:
     def may_write(self, topic: str) -> bool:
         """Return whether a stream's dead letters may be sent to a topic."""
         return _is_allowed(topic, self.write)
+
+    def may_push(self, topic: str) -> bool:
+        """Return whether clients of the service may push records to a topic."""
+        return _is_allowed(topic, self.push)
 
     def may_mirror(self, group: str) -> bool:
         """Return whether a stream's position may be mirrored in a consumer group."""
@@ -89,6 +95,11 @@ class KafkaClusters:
         """The Java archives of all clusters, each once."""
         found = (jar for cluster in self.by_name.values() for jar in cluster.jars)
         return tuple(dict.fromkeys(found))
+
+    @property
+    def allow_pushes(self) -> bool:
+        """Whether clients of the service may push to some topics."""
+        return any(cluster.push for cluster in self.by_name.values())
 
     def at(self, bootstrap_servers: str) -> NamedCluster | None:
         """Return the cluster with these servers, in any order; None if there is none."""

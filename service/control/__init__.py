@@ -3,6 +3,7 @@
 | module | what |
 |---|---|
 | `row_request`, `row_lookup`, `row_status` | what a request for a row asks; rows by their keys; the status of a row by sequence group |
+| `read_after`, `push` | tokens of pushed records; checks and answers of pushes |
 | `row_pages`, `row_pages_token` | pages of rows; the position between two pages |
 | `group_states`, `completeness` | the states of many rows, and their counts |
 | `table_tests/` | runs of the tests of a table |

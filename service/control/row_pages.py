@@ -90,7 +90,9 @@ def read_first_page(
     snapshot = keys.snapshot
     position = PagePosition(
         table=table.identifier,
-        scan=scan.model_copy(update={"limit": RowScan().limit, "min_snapshot": None}),
+        scan=scan.model_copy(
+            update={"limit": RowScan().limit, "min_snapshot": None, "read_after": None}
+        ),
         snapshot_id=0 if snapshot is None else snapshot.id,
         snapshot_uuid=None if snapshot is None else snapshot.uuid,
         tag=scan.tag,

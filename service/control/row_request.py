@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from braid.lake import InvalidRequest, Problem, ReadAt, TableSchema
 from braid.schemas.api import Integers, RequestedState, Visibility
+from braid.service.control.read_after import ReadAfter, parse_token
 from braid.service.control.read_at_parameters import (
     READ_AT_PARAMETERS,
     split_parameters,
@@ -16,16 +17,11 @@ from braid.service.control.read_at_parameters import (
 COLUMNS: Final = "columns"
 MIN_SNAPSHOT: Final = "min_snapshot"
 MAX_STALENESS: Final = "max_staleness_ms"
+READ_AFTER: Final = "read_after"
 VISIBILITY: Final = "visibility"
 INTEGERS: Final = "integers"
-ROW_PARAMETERS: Final = (
-    *READ_AT_PARAMETERS,
-    COLUMNS,
-    MIN_SNAPSHOT,
-    MAX_STALENESS,
-    VISIBILITY,
-    INTEGERS,
-)
+_FRESHNESS: Final = (MIN_SNAPSHOT, MAX_STALENESS, READ_AFTER)
+ROW_PARAMETERS: Final = (*READ_AT_PARAMETERS, COLUMNS, *_FRESHNESS, VISIBILITY, INTEGERS)
 """Names of the parameters of a row's address besides the columns of the key."""
 
 ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
@@ -42,15 +38,17 @@ class Freshness:
         min_snapshot: Id of the oldest snapshot that may answer; None: any.
         max_staleness_ms: How long ago the snapshot may have been verified to be the newest, milliseconds; None: the
             service's own bound.
+        read_after: The records that the snapshot must have taken in; None: any.
     """
 
     min_snapshot: int | None = None
     max_staleness_ms: int | None = None
+    read_after: ReadAfter | None = None
 
     @property
     def is_declared(self) -> bool:
         """Whether the request sets a bound."""
-        return self.min_snapshot is not None or self.max_staleness_ms is not None
+        return any(getattr(self, name) is not None for name in _FRESHNESS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +93,7 @@ def row_request(
     at, others = take_read_at(schema, parameters)
     known = (
         *((COLUMNS,) if takes_columns else ()),
-        MIN_SNAPSHOT,
-        MAX_STALENESS,
+        *_FRESHNESS,
         VISIBILITY,
         INTEGERS,
     )
@@ -104,7 +101,9 @@ def row_request(
     given, key = split_parameters(others, names, summary=_SUMMARY)
     columns = given.get(COLUMNS)
     freshness = Freshness(
-        min_snapshot=_number(given, MIN_SNAPSHOT), max_staleness_ms=_number(given, MAX_STALENESS)
+        min_snapshot=_number(given, MIN_SNAPSHOT),
+        max_staleness_ms=_number(given, MAX_STALENESS),
+        read_after=_read_after(given),
     )
     check_freshness(at, freshness)
     return RowRequest(
@@ -120,7 +119,11 @@ def row_request(
 def state_of(body: RequestedState) -> tuple[ReadAt, Freshness]:
     """Return the state that a body names, and how new the newest state has to be."""
     at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
-    return at, Freshness(min_snapshot=body.min_snapshot, max_staleness_ms=body.max_staleness_ms)
+    return at, Freshness(
+        min_snapshot=body.min_snapshot,
+        max_staleness_ms=body.max_staleness_ms,
+        read_after=None if body.read_after is None else parse_token(body.read_after),
+    )
 
 
 def check_freshness(at: ReadAt, freshness: Freshness) -> None:
@@ -130,9 +133,14 @@ def check_freshness(at: ReadAt, freshness: Freshness) -> None:
         InvalidRequest: An older state is requested as well.
     """
     if freshness.is_declared and not at.is_newest:
-        name = MIN_SNAPSHOT if freshness.min_snapshot is not None else MAX_STALENESS
+        name = next(name for name in _FRESHNESS if getattr(freshness, name) is not None)
         message = "an older state is as old as it is: leave this out, or the state"
         raise _refused(name, None, message)
+
+
+def _read_after(given: Mapping[str, str]) -> ReadAfter | None:
+    token = given.get(READ_AFTER)
+    return None if token is None else parse_token(token)
 
 
 def _choice(given: Mapping[str, str], name: str, default: ChoiceT) -> ChoiceT:

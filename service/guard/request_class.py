@@ -11,6 +11,7 @@ from braid.service.limits import RequestClass
 STATE_CHANGING = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
 _SUBSCRIPTION = re.compile(r"/v1/tables/[^/]+/[^/]+/rows/events")
+_PUSH = re.compile(r"/v1/tables/[^/]+/[^/]+/streams/[^/]+/records")
 _BULK = re.compile(
     r"/v1/tables/[^/]+/[^/]+"
     r"(:test|/(rows/(lookup|scan|explain|certificate)|completeness|views/[^/]+/lookup|changes|indexes/[^/]+/rows|inspect/[^/]+|streams/[^/]+/dead-letters))"
@@ -29,6 +30,8 @@ def class_of(method: str, path: str) -> RequestClass | None:
         return RequestClass.PROBE
     if _SUBSCRIPTION.fullmatch(path):
         return RequestClass.SUBSCRIPTION
+    if _PUSH.fullmatch(path):
+        return RequestClass.PUSH
     if _BULK.fullmatch(path):
         return RequestClass.BULK
     return RequestClass.WRITE if method in STATE_CHANGING else RequestClass.READ

@@ -1,7 +1,7 @@
 """Protection against cross-site requests and DNS rebinding, by the headers of requests.
 
 A service without logins trusts every client that can reach it. A browser can reach it, and sends the requests
-of any page. Three headers reveal such requests: `content-type`, because a form cannot send `application/json`;
+of any page. Three headers reveal such requests: `content-type`, because a form cannot send JSON;
 `origin`, which names the site of a script; and `host`, which under DNS rebinding has the attacker's name. `host` is checked for
 all requests except probes, and the other two for state-changing requests.
 """
@@ -147,7 +147,7 @@ def _media_refusal(content_type: str | None) -> str | None:
     if content_type is None:
         return f"the request has no content type; {_JSON_HINT}"
     media_type, *parameters = (part.strip().lower() for part in content_type.split(";"))
-    is_json = media_type == "application/json" or (
+    is_json = media_type in ("application/json", "application/x-ndjson") or (
         media_type.startswith("application/") and media_type.endswith("+json")
     )
     if not is_json:

@@ -37,6 +37,7 @@ _LOGGED_CHARACTERS_MAX = 1_000
 FINDINGS_REPORTED = 1_000  # findings of a body; several findings of one field become one error
 
 # Details of failures on the service's side are for operators: they may name files and hosts.
+_RETRY_AFTER = "1"  # seconds
 _UNDISCLOSED = "the service failed; the log has the reason, under the request id"
 
 # These name neither: what this version does not do, and which process is missing.
@@ -89,7 +90,10 @@ async def on_own_error(request: Request, error: Exception) -> Response:
             exc_info=trace,
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _DISCLOSED:
-        return _answer(request, code, _UNDISCLOSED)
+        response = _answer(request, code, _UNDISCLOSED)
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            response.headers["retry-after"] = _RETRY_AFTER
+        return response
     hide = without_warehouse(request.app.state.components.settings.warehouse)
     snapshot = error.snapshot if isinstance(error, RowNotFound) else None
     response = _answer(request, code, hide(_detail(error)), _errors(error, hide), snapshot)

@@ -9,6 +9,7 @@
 | `streams` | registration, deletion, dry run, lifecycle verbs, status |
 | `offsets` | the position of a stream, shown and set |
 | `dead_letters` | dead letters of a stream, and replays of them |
+| `pushes`, `push_bodies` | records that are pushed to streams; their bodies by media type |
 | `rows` | wide rows by their keys, and their status |
 | `completeness` | rows of a table by their states, and the lag of each stream |
 | `feature_views` | rows of feature views by their keys |

@@ -42,7 +42,8 @@ _ARROW_ANSWER: dict[int | str, dict[str, Any]] = {
 }
 FRESHNESS = (
     "`min_snapshot` is the id of the oldest snapshot that may answer; the service waits two seconds for it. "
-    "`max_staleness_ms` is how long ago the snapshot may have been verified to be the newest."
+    "`max_staleness_ms` is how long ago the snapshot may have been verified to be the newest. "
+    "`read_after` is the token of a push: the snapshot has taken in its records; the service waits two seconds for it."
 )
 
 

@@ -14,8 +14,9 @@ from braid.lake import Clock, LakeError, TableNotFound
 from braid.registry.errors import RegistryError
 from braid.registry.registrar import Registrar
 from braid.schemas import TableDocument
+from braid.service.control.read_after import is_taken_in
 from braid.service.control.row_lookup import SnapshotNotReached
-from braid.service.control.row_request import Freshness
+from braid.service.control.row_request import READ_AFTER, Freshness
 from braid.service.open_tables import TABLES_MAX, OpenTables
 from braid.service.serving.follower import Follower
 from braid.service.serving.served_table import Served
@@ -29,6 +30,21 @@ _ERROR_WAIT_S: Final = 1.0
 """Pause after a look at storage that has failed."""
 
 logger = logging.getLogger(__name__)
+
+
+def missing_of(served: Served, freshness: Freshness) -> str | None:
+    """Return which snapshot a request demands if what is served is older; None if it is not.
+
+    Raises:
+        InvalidRequest: The request demands records of another table, or of a topic that the stream does not read.
+    """
+    bound, after = freshness.min_snapshot, freshness.read_after
+    if bound is not None and served.snapshot_id < bound:
+        return str(bound)
+    lookup = served.table.lookup
+    if after is not None and not is_taken_in(after, lookup.snapshot, table=lookup.identifier):
+        return f"with the records of stream {after.stream} that `{READ_AFTER}` names"
+    return None
 
 
 class _Following:
@@ -85,27 +101,28 @@ class Followers:
             bound_ms = self._staleness_max_ms
         if self._clock.now_ms() - served.verified_ms > bound_ms:
             return False
-        return freshness.min_snapshot is None or served.snapshot_id >= freshness.min_snapshot
+        return missing_of(served, freshness) is None
 
-    def newest(self, identifier: str, min_snapshot: int | None = None) -> Served:
+    def newest(self, identifier: str, freshness: Freshness | None = None) -> Served:
         """Look at storage, and return what is newest; follow the table from now on.
 
         Args:
             identifier: The table.
-            min_snapshot: Id of a snapshot that is waited for, two seconds at most.
+            freshness: What is waited for, two seconds at most; None: nothing.
 
         Raises:
             SnapshotNotReached: The table has no such snapshot yet.
+            InvalidRequest: The records that are waited for are of a topic that the stream does not read.
             TableNotFound: There is no table of that name.
             LakeError: Storage or the registry cannot be read.
         """
         follower, served = self._looked(identifier)
         waits = 0
-        while min_snapshot is not None and served.snapshot_id < min_snapshot:
+        while freshness is not None and (missing := missing_of(served, freshness)) is not None:
             if waits == _WAITS:
                 message = (
                     f"{identifier} has snapshot {served.snapshot_id or 'none'} and reached no "
-                    f"snapshot {min_snapshot} within {WAIT_S:g} seconds"
+                    f"snapshot {missing} within {WAIT_S:g} seconds"
                 )
                 raise SnapshotNotReached(message)
             time.sleep(WAIT_S / _WAITS)

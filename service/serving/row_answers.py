@@ -48,7 +48,7 @@ from braid.service.control.row_request import (
 )
 from braid.service.control.view_lookup import find_view_row, find_view_rows
 from braid.service.query_parameters import parse_query
-from braid.service.serving.followers import Followers
+from braid.service.serving.followers import Followers, missing_of
 from braid.service.serving.served_table import Served
 
 RequestT = TypeVar("RequestT")
@@ -222,8 +222,9 @@ class RowAnswers:
             PagesExpired: The page token's snapshot is not kept any more.
         """
         if scan.page_token is None:
-            check_freshness(*state_of(scan))
-            served = self._followers.newest(identifier, scan.min_snapshot)
+            at, freshness = state_of(scan)
+            check_freshness(at, freshness)
+            served = self._followers.newest(identifier, freshness)
             table, document = served.table.table, served.table.document
             page = read_first_page(table, document, scan, verified_ms=served.verified_ms)
         else:
@@ -279,7 +280,8 @@ class RowAnswers:
         if served is None:
             return await run_in_threadpool(self._answer_newest, identifier, question)
         request = question.parse(served.table.lookup)
-        if not self._followers.is_fresh(served, question.freshness(request)):
+        freshness = question.freshness(request)
+        if not self._followers.is_fresh(served, freshness):
             return await run_in_threadpool(self._answer_newest, identifier, question)
         if served.table.is_ready and not question.needs_storage(request, served):
             # Unless a copy was removed since it was looked for.
@@ -290,9 +292,9 @@ class RowAnswers:
     def _answer_newest(self, identifier: str, question: _Question[Any]) -> RowAnswer:
         served = self._followers.newest(identifier)
         request = question.parse(served.table.lookup)
-        bound = question.freshness(request).min_snapshot
-        if bound is not None and served.snapshot_id < bound:
-            served = self._followers.newest(identifier, bound)
+        freshness = question.freshness(request)
+        if missing_of(served, freshness) is not None:
+            served = self._followers.newest(identifier, freshness)
             request = question.parse(served.table.lookup)
         return question.answer(request, served, True)
 

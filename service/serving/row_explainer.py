@@ -131,7 +131,7 @@ class RowExplainer:
         served = self._followers.current(identifier) or self._followers.newest(identifier)
         request = parse(served.table.lookup.schema)
         if not self._followers.is_fresh(served, request.freshness):
-            served = self._followers.newest(identifier, request.freshness.min_snapshot)
+            served = self._followers.newest(identifier, request.freshness)
             request = parse(served.table.lookup.schema)
         lookup, verified_ms = served.table.lookup, served.verified_ms
         if request.integers is Integers.TEXT:

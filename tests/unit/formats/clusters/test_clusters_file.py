@@ -26,6 +26,7 @@ def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
         bootstrap_servers = "a:1,b:2"
         read = ["shop.*"]
         write = ["shop.*.dead"]
+        push = ["shop.orders"]
         mirror_groups = ["lag-*"]
         stream_options = ["max.poll.records"]
         [clusters.shop.options]
@@ -40,6 +41,8 @@ def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
     assert (shop.bootstrap_servers, shop.stream_options) == ("a:1,b:2", ("max.poll.records",))
     assert (shop.may_read("shop.orders"), shop.may_read("bank.orders")) == (True, False)
     assert (shop.may_write("shop.orders.dead"), shop.may_write("shop.orders")) == (True, False)
+    assert (shop.may_push("shop.orders"), shop.may_push("shop.parcels")) == (True, False)
+    assert clusters.allow_pushes
     assert (shop.may_mirror("lag-orders"), shop.may_mirror("braid.orders")) == (True, False)
     # Not resolved: services read the file as well, and need no secret.
     assert '"${env:USER}"' in shop.options["sasl.jaas.config"]

@@ -1,0 +1,145 @@
+"""Push of records to the topic of a stream: checks of each record, its Kafka key, and the answer.
+
+records ──► trial by the stream's reader ──► accepted: key ──► producer ──► partition and offset
+                                         └─► refused, with the reason
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from braid.formats.clusters.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters
+from braid.lake import InvalidRequest, Problem, TableSchema
+from braid.records.outgoing_records import OutgoingRecord, RecordProducer
+from braid.registry.stream_entries import entry_of
+from braid.schemas import SampleOutcome, SampleRecord, SampleResult, StreamSpec, TableDocument
+from braid.schemas.pushed_records import PushAnswer, PushedRecord, PushOutcome, PushResult
+from braid.schemas.stream import ColumnSource
+from braid.service.control.read_after import ReadAfter, to_token
+from braid.service.control.stream_trial import tried_stream
+
+
+def pushable_stream(document: TableDocument, name: str, clusters: KafkaClusters) -> StreamSpec:
+    """Return a stream to whose topic clients of the service may push.
+
+    Raises:
+        StreamNotFound: The table has no such stream.
+        InvalidRequest: Operators do not allow pushes to its topic, or its messages name their schemas by id.
+    """
+    stream = entry_of(document, name).spec
+    servers = stream.kafka.bootstrap_servers
+    cluster = (
+        clusters.by_name.get(stream.kafka.cluster or DEFAULT_CLUSTER)
+        if servers is None
+        else clusters.at(servers)
+    )
+    if cluster is None or not cluster.may_push(stream.topic):
+        place = "its cluster" if cluster is None else f"[clusters.{cluster.name}]"
+        raise _refused(
+            stream.topic,
+            "the operators of the service do not allow pushes to this topic",
+            f"start the service with a `--clusters` file in which `push` of {place} allows it",
+        )
+    if stream.schema_registry is not None:
+        message = "messages or keys of the stream name their schemas by id, which the service cannot look up"
+        raise _refused(stream.topic, message, "send its records with a Kafka client")
+    return stream
+
+
+def push_records(
+    document: TableDocument,
+    schema: TableSchema,
+    stream: StreamSpec,
+    records: Sequence[PushedRecord],
+    producer: RecordProducer,
+) -> PushAnswer:
+    """Send the records that the stream would not refuse, and return what became of each.
+
+    Args:
+        document: The document of the stream's table.
+        schema: The table's schema.
+        stream: The stream.
+        records: The records.
+        producer: Sends them.
+
+    Raises:
+        StorageUnavailable: Kafka did not acknowledge all of them in time; some may be in the topic.
+        InvalidRequest: The topic does not exist, or the cluster's login cannot be used.
+        LimitExceeded: A record is too large for the topic.
+    """
+    samples = [SampleRecord.model_construct(**dict(record)) for record in records]
+    tried = tried_stream(document, schema, stream, samples).samples
+    assert tried is not None, "the schemas of the stream's messages are known"
+    results = [_refusal(record, result) for record, result in zip(records, tried, strict=True)]
+    accepted = [place for place, refusal in enumerate(results) if refusal is None]
+    if not accepted:
+        return PushAnswer(records=tuple(filter(None, results)), read_after=None)
+    produced = producer.produce(
+        stream, [_outgoing(schema, stream, records[place], tried[place]) for place in accepted]
+    )
+    highest: dict[int, int] = {}
+    for place, (partition, offset) in zip(accepted, produced.places, strict=True):
+        results[place] = PushResult(
+            outcome=PushOutcome.ACCEPTED, partition=partition, offset=offset
+        )
+        highest[partition] = max(offset, highest.get(partition, 0))
+    after = ReadAfter(
+        table=document.identifier,
+        stream=stream.name,
+        topic_id=produced.topic_id,
+        offsets=highest,
+    )
+    return PushAnswer(records=tuple(filter(None, results)), read_after=to_token(after))
+
+
+def _refusal(record: PushedRecord, result: SampleResult) -> PushResult | None:
+    """Return the answer for a record that is not sent; None if it is."""
+    if result.outcome is SampleOutcome.DEAD_LETTER:
+        return PushResult(outcome=PushOutcome.REFUSED, reason=result.reason, message=result.message)
+    if result.outcome is SampleOutcome.IGNORED:
+        message = "the record does not belong to the stream, which would leave it out"
+        return PushResult(outcome=PushOutcome.REFUSED, reason="ignored", message=message)
+    if record.key_bytes is None and record.value_bytes is None:
+        message = "a record without a value needs a key"
+        return PushResult(outcome=PushOutcome.REFUSED, reason="malformed", message=message)
+    return None
+
+
+def _outgoing(
+    schema: TableSchema, stream: StreamSpec, record: PushedRecord, result: SampleResult
+) -> OutgoingRecord:
+    key = record.key_bytes
+    if key is None and not any(one.source is ColumnSource.KEY for one in stream.columns):
+        key = row_key_text(schema, result.row)
+    return OutgoingRecord(
+        key=key,
+        value=record.value_bytes,
+        headers=record.headers,
+        timestamp_ms=record.timestamp_ms,
+    )
+
+
+def row_key_text(schema: TableSchema, row: Any) -> bytes | None:
+    """Return the Kafka key of a record that is given without one, so that all records of a row are in one partition.
+
+    Args:
+        schema: The table's schema.
+        row: The row that the record becomes, as JSON values; None if it is not known.
+
+    Returns:
+        The text of the primary key if it is one column, else a JSON object of its columns in their order; None without a
+        row.
+    """
+    if row is None or any(name not in row for name in schema.primary_keys):
+        return None
+    values = {name: row[name] for name in schema.primary_keys}
+    if len(values) == 1:
+        (value,) = values.values()
+        return value.encode() if isinstance(value, str) else orjson.dumps(value)
+    return orjson.dumps(values)
+
+
+def _refused(topic: str, message: str, hint: str) -> InvalidRequest:
+    problem = Problem(field="topic", value=topic, message=message, hint=hint)
+    return InvalidRequest("records cannot be pushed to the stream", problems=[problem])

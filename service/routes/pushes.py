@@ -1,0 +1,68 @@
+"""Route of pushes: records that clients without a Kafka client send to the topic of a stream."""
+
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+
+from braid.lake import InvalidRequest
+from braid.schemas.pushed_records import RECORDS_MAX, PushAnswer, PushedRecord
+from braid.service.components import Components
+from braid.service.control.push import push_records, pushable_stream
+from braid.service.dependencies import ComponentsOf
+from braid.service.routes.push_bodies import (
+    CLOUD_EVENT,
+    CLOUD_EVENTS,
+    JSON,
+    JSON_LINES,
+    parse_records,
+)
+from braid.service.scope_headers import header_of
+
+# Not `CheckedBody`: the body's model depends on its media type.
+router = APIRouter(prefix="/v1/tables/{database}/{table}/streams", tags=["streams"])
+
+_EVENT: Final = {"type": "object", "required": ["id", "source", "specversion", "type"]}
+
+
+def _body() -> dict[str, Any]:
+    record = PushedRecord.model_json_schema()
+    records = {"type": "array", "items": record, "maxItems": RECORDS_MAX}
+    schemas = {
+        JSON: {"anyOf": [record, records]},
+        JSON_LINES: {"type": "string"},
+        CLOUD_EVENT: _EVENT,
+        CLOUD_EVENTS: {"type": "array", "items": _EVENT, "maxItems": RECORDS_MAX},
+    }
+    content = {media_type: {"schema": schema} for media_type, schema in schemas.items()}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post(
+    "/{stream}/records",
+    openapi_extra=_body(),
+    description=(
+        "Send records to the topic of a stream. Each is read as the stream would read it: a record that would become a "
+        "dead letter is refused with its reason, and the others are sent. The answer has the Kafka partition and offset of "
+        f"each, and a token for the parameter `read_after` of rows. At most {RECORDS_MAX} records."
+    ),
+)
+async def push(
+    components: ComponentsOf, database: str, table: str, stream: str, request: Request
+) -> PushAnswer:
+    """Send records to the topic of a stream."""
+    media_type = (header_of(request.scope, b"content-type") or "").partition(";")[0].strip().lower()
+    body = await request.body()
+    records = await components.bodies.run(parse_records, body, media_type)
+    return await run_in_threadpool(_push, components, f"{database}.{table}", stream, records)
+
+
+def _push(
+    components: Components, identifier: str, name: str, records: tuple[PushedRecord, ...]
+) -> PushAnswer:
+    document, table = components.registered(identifier)
+    stream = pushable_stream(document, name, components.settings.clusters)
+    if components.producer is None:
+        message = "this service has no Kafka client"
+        raise InvalidRequest(message)
+    return push_records(document, table.schema, stream, records, components.producer)
