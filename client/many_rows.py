@@ -21,7 +21,7 @@ ACCEPT: Final = f"{ARROW}, application/json;q=0.5"
 
 FrameKind = Literal["arrow", "pandas", "polars"]
 _STATES: Final = ("snapshot_id", "tag", "timestamp")
-_FRESHNESS: Final = ("min_snapshot", "max_staleness_ms")
+_FRESHNESS: Final = ("min_snapshot", "max_staleness_ms", "read_after")
 _SNAPSHOT: Final = b"snapshot"
 
 

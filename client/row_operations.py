@@ -41,6 +41,7 @@ class RowOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
         integers: str | None = None,
     ) -> Call[RowAnswer]:
@@ -54,12 +55,13 @@ class RowOperations(Resource):
             timestamp: The newest snapshot committed then or before is read: a time with a zone, or milliseconds since 1970.
             min_snapshot: Id of the oldest snapshot that may answer.
             max_staleness_ms: How long ago the snapshot may have been verified to be the newest.
+            read_after: Token of a push (`StreamOperations.push`), whose records the snapshot must have taken in.
             visibility: `merged` includes records that the table hides until a compaction; None: `compacted`.
             integers: `text` returns values of BIGINT as texts; None: `number`.
 
         Raises:
             RowNotFound: There is no such row.
-            SnapshotNotReached: No snapshot is as new as `min_snapshot`.
+            SnapshotNotReached: No snapshot is as new as `min_snapshot`, or has taken in the records of `read_after`.
         """
         return Call(
             decode=as_model(RowAnswer),
@@ -71,6 +73,7 @@ class RowOperations(Resource):
                 "timestamp": time_text(timestamp),
                 "min_snapshot": min_snapshot,
                 "max_staleness_ms": max_staleness_ms,
+                "read_after": read_after,
                 "visibility": visibility,
                 "integers": integers,
             },
@@ -98,6 +101,7 @@ class RowOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
         integers: str | None = None,
     ) -> Call[WideRows]:
@@ -112,6 +116,7 @@ class RowOperations(Resource):
                 timestamp=timestamp,
                 min_snapshot=min_snapshot,
                 max_staleness_ms=max_staleness_ms,
+                read_after=read_after,
                 visibility=visibility,
                 integers=integers,
             ),
@@ -129,6 +134,7 @@ class RowOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
     ) -> Call[ArrowRows]:
         """Return the rows of up to 1,000 keys as an Arrow table with the columns of the key, without missing rows."""
@@ -140,6 +146,7 @@ class RowOperations(Resource):
             timestamp=timestamp,
             min_snapshot=min_snapshot,
             max_staleness_ms=max_staleness_ms,
+            read_after=read_after,
             visibility=visibility,
         )
         return Call(
@@ -164,6 +171,7 @@ class RowOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
         limit: int | None = None,
         integers: str | None = None,
@@ -183,6 +191,7 @@ class RowOperations(Resource):
             timestamp: The newest snapshot committed then or before is read.
             min_snapshot: Id of the oldest snapshot that may answer.
             max_staleness_ms: How long ago the snapshot may have been verified to be the newest.
+            read_after: Token of a push, whose records the snapshot must have taken in.
             visibility: As for `row`.
             limit: The largest number of rows.
             integers: As for `row`.
@@ -199,6 +208,7 @@ class RowOperations(Resource):
             "timestamp": time_text(timestamp),
             "min_snapshot": min_snapshot,
             "max_staleness_ms": max_staleness_ms,
+            "read_after": read_after,
             "visibility": visibility,
         }
         of_page = {"limit": limit, "integers": integers, "page_token": page_token}

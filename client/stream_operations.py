@@ -17,6 +17,7 @@ from braid.schemas import (
     VerbAnswer,
 )
 from braid.schemas.api import StreamValidation
+from braid.schemas.pushed_records import PushAnswer, PushedRecord, PushedRecords
 
 _STREAM = "/v1/tables/{database}/{table}/streams/{stream}"
 
@@ -60,6 +61,16 @@ class StreamOperations(Resource):
     def validate(self, trial: StreamTrial | JsonObject) -> Call[StreamValidation]:
         """Return the problems for which `put` would refuse a definition, and what would become of sample records."""
         return Call(decode=as_model(StreamValidation), body=trial, is_repeatable=True)
+
+    @operation("POST", f"{_STREAM}/records")
+    def push(self, records: Sequence[PushedRecord]) -> Call[PushAnswer]:
+        """Send up to 1,000 records to the topic of the stream; return what became of each, and a token for `read_after`.
+
+        Raises:
+            InvalidRequest: Operators of the service do not allow pushes to the topic.
+        """
+        body = PushedRecords(root=tuple(records))
+        return Call(decode=as_model(PushAnswer), body=body, is_repeatable=False)
 
     @operation("GET", f"{_STREAM}/status")
     def status(self) -> Call[StreamStatus]:

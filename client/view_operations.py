@@ -22,6 +22,7 @@ class ViewOperations(Resource):
         columns: Sequence[str] | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
     ) -> Call[ViewRow]:
         """Return the row of a key as the view answers it, with its status; see `Table.row`.
 
@@ -36,6 +37,7 @@ class ViewOperations(Resource):
                 "columns": names_of(columns),
                 "min_snapshot": min_snapshot,
                 "max_staleness_ms": max_staleness_ms,
+                "read_after": read_after,
             },
         )
 
@@ -50,6 +52,7 @@ class ViewOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
         integers: str | None = None,
     ) -> Call[ViewRows]:
@@ -64,6 +67,7 @@ class ViewOperations(Resource):
                 timestamp=timestamp,
                 min_snapshot=min_snapshot,
                 max_staleness_ms=max_staleness_ms,
+                read_after=read_after,
                 visibility=visibility,
                 integers=integers,
             ),

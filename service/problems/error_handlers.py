@@ -36,8 +36,8 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 _LOGGED_CHARACTERS_MAX = 1_000
 FINDINGS_REPORTED = 1_000  # findings of a body; several findings of one field become one error
 
-# Details of failures on the service's side are for operators: they may name files and hosts.
 _RETRY_AFTER = "1"  # seconds
+# Details of failures on the service's side are for operators: they may name files and hosts.
 _UNDISCLOSED = "the service failed; the log has the reason, under the request id"
 
 # These name neither: what this version does not do, and which process is missing.
