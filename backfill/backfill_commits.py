@@ -26,6 +26,8 @@ from braid.lake import (
 )
 
 _BUFFER_BYTES: Final = 128 << 20
+_RUNS_LEFT: Final = 2
+"""Runs that a bucket may still get before a commit: one of the backfill, and one of the stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +131,7 @@ class BackfillCommits:
 
     def _commit(self, work: "_Work") -> None:
         result = work.writer.prepare_commit()
+        self.pace.yield_to_compaction(self._is_compaction_behind)
         # Before the commit: the account that counts them must not be in the table without them.
         self.request.rejects.flush()
         start = self.position.offsets
@@ -164,6 +167,12 @@ class BackfillCommits:
             account=self.position.account + batch.account,
         )
         self.progress.committed(self.position.account)
+
+    def _is_compaction_behind(self) -> bool:
+        """Return whether some bucket has no room for the backfill's next run and one of the stream below the stop trigger."""
+        stop = self.table.schema.table_options.num_sorted_run_stop_trigger
+        runs = self.table.runs_per_bucket().values()
+        return max(runs, default=0) > stop - _RUNS_LEFT
 
 
 @dataclass(kw_only=True)

@@ -1,4 +1,4 @@
-"""Pace of a backfill: bounds of its share of the time and of its rows per second, and pauses while the live stream is behind."""
+"""Pace of a backfill: bounds of its share of the time and of its rows per second, and pauses while the live stream or compaction is behind."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +9,9 @@ from braid.lake import Clock
 SLEEP_MS_MAX: Final = 1_000
 """Longest sleep at once, so that progress is shown and the stream's lag is looked at meanwhile."""
 _LOOK_MS: Final = 2_000
+COMPACTION_LOOK_MS: Final = 50
+COMPACTION_WAIT_MS: Final = 30_000
+"""Longest wait for compaction before a commit: perhaps nobody compacts the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,23 @@ class Pace:
         self._sleep(pause_ms)
         self._yield_to_stream()
         self._busy_since_ms = self.clock.now_ms()
+
+    def yield_to_compaction(self, is_behind: Callable[[], bool]) -> None:
+        """Return when a commit may add sorted runs to the buckets without slowing the live stream down.
+
+        Where buckets have too many runs, the stream commits less often. So the backfill waits before it adds some, as
+        long as the stream runs.
+
+        Args:
+            is_behind: Returns whether some bucket has as many runs that another one would slow the stream down.
+        """
+        if self.lag_seconds() is None:
+            return
+        for _ in range(COMPACTION_WAIT_MS // COMPACTION_LOOK_MS):
+            if not is_behind():
+                return
+            self.on_wait(True)
+            self.sleep_ms(COMPACTION_LOOK_MS)
 
     def _sleep(self, duration_ms: float) -> None:
         left_ms = round(duration_ms)

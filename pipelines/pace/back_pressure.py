@@ -6,17 +6,20 @@ Every commit adds a sorted run to each bucket that it writes to, and compaction 
 with more runs than `num-sorted-run.stop-trigger` are slow, so the streams that write there commit less often
 and more at once:
 
-    runs of a bucket                                  factor
-    more than num-sorted-run.stop-trigger             doubles, up to 8
-    at most num-sorted-run.compaction-trigger         halves, down to 1
-    in between, four micro-batches in a row           halves, down to 1
-    in between                                        stays
+    runs of a bucket                                    factor
+    more than num-sorted-run.stop-trigger × factor      doubles, up to 8
+    at most num-sorted-run.compaction-trigger           halves, down to 1
+    at most num-sorted-run.stop-trigger, four in a row  halves, down to 1
+    otherwise                                           stays
 
 After each micro-batch the factor is set by the largest number of runs among the buckets that the batch wrote to. The
 factor multiplies two numbers. One is the declared interval between the starts of two batches, or the duration of a
 batch if that is longer; the product is at most a minute (`INTERVAL_MS_MAX`) or the declared interval. The other is the
 declared number of records of a batch, after `batch_bytes` has halved it. So the stream may write as much per second as
 before: its latency grows, but its backlog does not. Compaction has fewer and larger files to merge.
+
+The factor grows with the number of runs, not with the number of micro-batches that find too many: while one large
+compaction runs for seconds, every micro-batch does, and the stream would be eight times as slow for long after it.
 
 The range between the two triggers is a hysteresis: the factor does not change with every run that is added or merged.
 After four micro-batches in this range the factor halves nevertheless, because a bucket may stay there even if
@@ -67,7 +70,7 @@ class PaceRule:
         trigger_ms: Interval between two micro-batches; 0: each begins when the one before has ended.
         records_max: The largest number of records in a micro-batch.
         relaxed_runs: With at most this many runs in a bucket the factor halves.
-        runs_max: With more than this many runs the factor doubles.
+        runs_max: With more than this many runs, times the factor, the factor doubles.
         in_bytes: The bound in bytes; None: none is declared.
     """
 
@@ -103,8 +106,10 @@ class PaceRule:
         factor, calm = pace.factor, pace.calm
         if runs is None:
             runs = pace.runs
-        elif runs > self.runs_max:
+        elif runs > self.runs_max * factor:
             factor, calm = min(FACTOR_MAX, factor * 2), 0
+        elif runs > self.runs_max:
+            calm = 0
         elif runs <= self.relaxed_runs or calm + 1 >= CALM_BATCHES:
             factor, calm = max(1, factor // 2), 0
         else:

@@ -1,6 +1,6 @@
 """A backfill works its share of the time, and waits while the live stream is behind."""
 
-from braid.backfill.pace import Pace, PaceSettings
+from braid.backfill.pace import COMPACTION_WAIT_MS, Pace, PaceSettings
 from braid.lake import ManualClock
 
 
@@ -47,6 +47,35 @@ def test_it_waits_until_the_stream_has_caught_up() -> None:
     pace.hold(1)
 
     assert waits == [True, True, True]
+
+
+def test_it_waits_for_compaction_while_the_stream_runs() -> None:
+    clock, waits = ManualClock(), list[bool]()
+    pace = given_pace(clock, lags=iter([0.0]), waits=waits)
+    behind = iter([True, True, False])
+
+    pace.yield_to_compaction(behind.__next__)
+
+    assert waits == [True, True]
+
+
+def test_it_does_not_wait_for_compaction_without_a_stream() -> None:
+    waits = list[bool]()
+    pace = given_pace(ManualClock(), lags=iter([None]), waits=waits)
+
+    pace.yield_to_compaction(lambda: True)
+
+    assert waits == []
+
+
+def test_it_does_not_wait_for_compaction_for_ever() -> None:
+    clock = ManualClock()
+    started_ms = clock.now_ms()
+    pace = given_pace(clock, lags=iter([0.0]))
+
+    pace.yield_to_compaction(lambda: True)
+
+    assert clock.now_ms() - started_ms == COMPACTION_WAIT_MS
 
 
 def given_pace(
