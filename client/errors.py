@@ -157,6 +157,7 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.SCHEMA_MISMATCH: Conflict,
     ProblemCode.CONFLICT: Conflict,
     ProblemCode.PRECONDITION_FAILED: PreconditionFailed,
+    ProblemCode.IDEMPOTENCY_CONFLICT: Conflict,
     ProblemCode.SNAPSHOT_NOT_REACHED: SnapshotNotReached,
     ProblemCode.EXPIRED: Expired,
     ProblemCode.REQUEST_TIMEOUT: Unavailable,

@@ -63,14 +63,26 @@ class StreamOperations(Resource):
         return Call(decode=as_model(StreamValidation), body=trial, is_repeatable=True)
 
     @operation("POST", f"{_STREAM}/records")
-    def push(self, records: Sequence[PushedRecord]) -> Call[PushAnswer]:
+    def push(
+        self, records: Sequence[PushedRecord], *, idempotency_key: str | None = None
+    ) -> Call[PushAnswer]:
         """Send up to 1,000 records to the topic of the stream; return what became of each, and a token for `read_after`.
+
+        Args:
+            records: The records.
+            idempotency_key: Name of the request: the same request of a day sends its records once. Without one the client
+                does not repeat a request that has failed.
 
         Raises:
             InvalidRequest: Operators of the service do not allow pushes to the topic.
+            Conflict: The key was used for other records.
         """
-        body = PushedRecords(root=tuple(records))
-        return Call(decode=as_model(PushAnswer), body=body, is_repeatable=False)
+        return Call(
+            decode=as_model(PushAnswer),
+            body=PushedRecords(root=tuple(records)),
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=idempotency_key is not None,
+        )
 
     @operation("GET", f"{_STREAM}/status")
     def status(self) -> Call[StreamStatus]:

@@ -44,6 +44,7 @@ class ProblemCode(StrEnum):
     UNSUPPORTED_FEATURE = "unsupported_feature"
     STORAGE_UNAVAILABLE = "storage_unavailable"
     NOT_READY = "not_ready"
+    IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     SNAPSHOT_NOT_REACHED = "snapshot_not_reached"
     OVERLOADED = "overloaded"
     TOO_MANY_SUBSCRIPTIONS = "too_many_subscriptions"

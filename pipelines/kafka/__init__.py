@@ -11,6 +11,7 @@
 | `shared_time` | a time bound that successive attempts share |
 | `admin_connection` | the connection of kafka-python's admin client |
 | `record_producer` | records of pushes, sent to the topics of streams |
+| `idempotent_pushes` | records of pushes and their answers, sent in one transaction |
 | `topic` | id, partitions and offsets of a topic; creation of topics for dead letters |
 | `group_offsets` | commits of offsets to a consumer group |
 | `bounded_read` | a range of each partition, read with kafka-python |

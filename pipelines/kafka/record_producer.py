@@ -7,8 +7,8 @@ the error of a record that was too large for every later one.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from kafka import KafkaProducer
@@ -18,10 +18,23 @@ from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import LimitExceeded, StorageUnavailable
 from braid.pipelines.kafka.client_errors import unavailable
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.idempotent_pushes import (
+    PARTITIONS,
+    TOPIC,
+    TOPIC_CONFIGS,
+    PushPartition,
+    partition_of,
+    send,
+)
 from braid.pipelines.kafka.reachability import check_reachable
 from braid.pipelines.kafka.stream_cluster import resolve_cluster
 from braid.pipelines.kafka.topic import TopicReader
-from braid.records.outgoing_records import OutgoingRecord, ProducedRecords
+from braid.records.outgoing_records import (
+    IdempotencyKey,
+    OutgoingRecord,
+    OutgoingRequest,
+    ProducedRecords,
+)
 from braid.schemas import StreamSpec
 
 CONNECTIONS_MAX: Final = 8
@@ -56,6 +69,20 @@ class KafkaRecordProducer:
         try:
             return connection.produce(stream.topic, records, self._seconds)
         except (StorageUnavailable, LimitExceeded):
+            self._forget(place, connection)
+            raise
+
+    def produce_once(
+        self, stream: StreamSpec, key: IdempotencyKey, request: Callable[[], OutgoingRequest]
+    ) -> bytes:
+        """Send the records of a request in one transaction with its answer; see `RecordProducer`."""
+        cluster = resolve_cluster(stream, self._clusters)
+        check_reachable(cluster, seconds=_REACHABLE_SECONDS)
+        place = (cluster.bootstrap_servers, frozenset(cluster.options.items()))
+        connection = self._connection(place, cluster)
+        try:
+            return connection.produce_once(stream.topic, key, request, self._seconds)
+        except StorageUnavailable:
             self._forget(place, connection)
             raise
 
@@ -94,36 +121,21 @@ class _Connection:
         self._cluster = cluster
         self._topics = TopicReader(cluster)
         self._producer: Any = None
-        self._lock = threading.Lock()  # for the topic reader, and for making the producer
+        self._answers: dict[int, PushPartition] = {}
+        self._lock = threading.Lock()  # for the topic reader, and for making the producers
 
     def produce(
         self, topic: str, records: Sequence[OutgoingRecord], seconds: float
     ) -> ProducedRecords:
         end = time.monotonic() + seconds
         what = f"records cannot be sent to topic {topic}"
-        if not self._lock.acquire(timeout=seconds):
-            message = f"kafka {self._cluster.bootstrap_servers}: {what}: no answer within {seconds:g} seconds"
-            raise StorageUnavailable(message)
-        try:
+        with self._held_lock(what, seconds):
             # Before the records are sent: if the topic is created again meanwhile, the token is refused, and not met
             # by offsets of other records.
             found = self._topics.require(topic)
             producer = self._made_producer(seconds)
-        except KafkaError as error:
-            raise unavailable(self._cluster, what, error) from error
-        finally:
-            self._lock.release()
         try:
-            sent = [
-                producer.send(
-                    topic,
-                    key=record.key,
-                    value=record.value,
-                    headers=[(name, text.encode()) for name, text in record.headers.items()],
-                    timestamp_ms=record.timestamp_ms,
-                )
-                for record in records
-            ]
+            sent = [send(producer, topic, record) for record in records]
             places = [one.get(timeout=max(0.0, end - time.monotonic())) for one in sent]
         except MessageSizeTooLargeError as error:
             message = f"topic {topic} does not accept records as large as one of these: {error}"
@@ -134,8 +146,27 @@ class _Connection:
             topic_id=found.topic_id, places=[(one.partition, one.offset) for one in places]
         )
 
+    def produce_once(
+        self,
+        topic: str,
+        key: IdempotencyKey,
+        request: Callable[[], OutgoingRequest],
+        seconds: float,
+    ) -> bytes:
+        what = f"records cannot be sent to topic {topic}"
+        with self._held_lock(what, seconds):
+            found = self._topics.require(topic)
+            number = partition_of(key.name)
+            if number not in self._answers:
+                self._topics.ensure_with(TOPIC, partitions=PARTITIONS, configs=TOPIC_CONFIGS)
+                self._answers[number] = PushPartition(self._cluster, number)
+            answers = self._answers[number]
+        return answers.produce_once(topic, found.topic_id, key, request, seconds=seconds)
+
     def close(self) -> None:
         """Give up what is not sent yet, and disconnect."""
+        for each in list(self._answers.values()):
+            each.close()
         if self._lock.acquire(timeout=1):
             try:
                 self._topics.close()
@@ -144,6 +175,19 @@ class _Connection:
         if self._producer is not None:
             with suppress(KafkaError):
                 self._producer.close(timeout=0)
+
+    @contextmanager
+    def _held_lock(self, what: str, seconds: float) -> Iterator[None]:
+        """Hold the lock, and raise errors of Kafka as `StorageUnavailable`."""
+        if not self._lock.acquire(timeout=seconds):
+            message = f"kafka {self._cluster.bootstrap_servers}: {what}: no answer within {seconds:g} seconds"
+            raise StorageUnavailable(message)
+        try:
+            yield
+        except KafkaError as error:
+            raise unavailable(self._cluster, what, error) from error
+        finally:
+            self._lock.release()
 
     def _made_producer(self, seconds: float) -> Any:
         if self._producer is None:

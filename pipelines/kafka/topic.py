@@ -130,17 +130,26 @@ class TopicReader(AdminConnection):
         Raises:
             StorageUnavailable: The cluster does not answer, or refuses.
         """
-        if self.describe(topic) is not None:
-            return
-        size = self._max_message_bytes(like.name)
-        wanted = {
-            "num_partitions": len(like.partitions),
-            "configs": {} if size is None else {_MAX_MESSAGE_BYTES: size},
-        }
+        if self.describe(topic) is None:
+            size = self._max_message_bytes(like.name)
+            configs = {} if size is None else {_MAX_MESSAGE_BYTES: size}
+            self._create(topic, partitions=len(like.partitions), configs=configs)
+
+    def ensure_with(self, topic: str, *, partitions: int, configs: Mapping[str, str]) -> None:
+        """Create a topic if it is missing, with a number of partitions and its settings.
+
+        Raises:
+            StorageUnavailable: The cluster does not answer, or refuses.
+        """
+        if self.describe(topic) is None:
+            self._create(topic, partitions=partitions, configs=configs)
+
+    def _create(self, topic: str, *, partitions: int, configs: Mapping[str, str]) -> None:
+        wanted = {"num_partitions": partitions, "configs": dict(configs)}
         try:
             self.call("create_topics", {topic: wanted}, wait_for_metadata=True)
         except TopicAlreadyExistsError:
-            return  # another runner was faster
+            return  # another process was faster
 
     def _max_message_bytes(self, topic: str) -> str | None:
         resource = ConfigResource("TOPIC", topic)

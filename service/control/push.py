@@ -2,16 +2,25 @@
 
 records ──► trial by the stream's reader ──► accepted: key ──► producer ──► partition and offset
                                          └─► refused, with the reason
+
+A push with an idempotency key is looked up first, and then sent together with its answer.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from braid.formats.clusters.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters
 from braid.lake import InvalidRequest, Problem, TableSchema
-from braid.records.outgoing_records import OutgoingRecord, RecordProducer
+from braid.records.outgoing_records import (
+    IdempotencyKey,
+    OutgoingRecord,
+    OutgoingRequest,
+    ProducedRecords,
+    RecordProducer,
+)
 from braid.registry.stream_entries import entry_of
 from braid.schemas import SampleOutcome, SampleRecord, SampleResult, StreamSpec, TableDocument
 from braid.schemas.pushed_records import PushAnswer, PushedRecord, PushOutcome, PushResult
@@ -47,6 +56,47 @@ def pushable_stream(document: TableDocument, name: str, clusters: KafkaClusters)
     return stream
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CheckedPush:
+    """The records of a push, checked.
+
+    Attributes:
+        document: The document of the stream's table.
+        stream: The stream.
+        outgoing: The records that are sent.
+        refusals: For each record of the request the answer, if it is not sent.
+    """
+
+    document: TableDocument
+    stream: StreamSpec
+    outgoing: Sequence[OutgoingRecord]
+    refusals: Sequence[PushResult | None]
+
+    def answer(self, produced: ProducedRecords | None) -> PushAnswer:
+        """Return the answer once the places of the records are known; None: none was sent."""
+        if produced is None or not self.outgoing:
+            return PushAnswer(records=tuple(filter(None, self.refusals)), read_after=None)
+        places = iter(produced.places)
+        highest: dict[int, int] = {}
+        results = []
+        for refusal in self.refusals:
+            if refusal is not None:
+                results.append(refusal)
+                continue
+            partition, offset = next(places)
+            highest[partition] = max(offset, highest.get(partition, 0))
+            results.append(
+                PushResult(outcome=PushOutcome.ACCEPTED, partition=partition, offset=offset)
+            )
+        after = ReadAfter(
+            table=self.document.identifier,
+            stream=self.stream.name,
+            topic_id=produced.topic_id,
+            offsets=highest,
+        )
+        return PushAnswer(records=tuple(results), read_after=to_token(after))
+
+
 def push_records(
     document: TableDocument,
     schema: TableSchema,
@@ -68,29 +118,55 @@ def push_records(
         InvalidRequest: The topic does not exist, or the cluster's login cannot be used.
         LimitExceeded: A record is too large for the topic.
     """
+    checked = _checked(document, schema, stream, records)
+    if not checked.outgoing:
+        return checked.answer(None)
+    return checked.answer(producer.produce(stream, checked.outgoing))
+
+
+def push_once(
+    document: TableDocument,
+    schema: TableSchema,
+    stream: StreamSpec,
+    records: Sequence[PushedRecord],
+    producer: RecordProducer,
+    *,
+    key: IdempotencyKey,
+) -> PushAnswer:
+    """Do what `push_records` does, unless a request of the same key has done it; return the answer of the first one.
+
+    Raises:
+        RequestDiffers: The request of this key had another body.
+        InvalidRequest, LimitExceeded: As `push_records`; none of the records is in the topic.
+        StorageUnavailable: Kafka did not answer in time; the same request may be sent again.
+    """
+
+    def request() -> OutgoingRequest:
+        checked = _checked(document, schema, stream, records)
+        return OutgoingRequest(
+            records=checked.outgoing,
+            answer=lambda produced: checked.answer(produced).model_dump_json().encode(),
+        )
+
+    return PushAnswer.model_validate_json(producer.produce_once(stream, key, request))
+
+
+def _checked(
+    document: TableDocument,
+    schema: TableSchema,
+    stream: StreamSpec,
+    records: Sequence[PushedRecord],
+) -> _CheckedPush:
     samples = [SampleRecord.model_construct(**dict(record)) for record in records]
     tried = tried_stream(document, schema, stream, samples).samples
     assert tried is not None, "the schemas of the stream's messages are known"
-    results = [_refusal(record, result) for record, result in zip(records, tried, strict=True)]
-    accepted = [place for place, refusal in enumerate(results) if refusal is None]
-    if not accepted:
-        return PushAnswer(records=tuple(filter(None, results)), read_after=None)
-    produced = producer.produce(
-        stream, [_outgoing(schema, stream, records[place], tried[place]) for place in accepted]
-    )
-    highest: dict[int, int] = {}
-    for place, (partition, offset) in zip(accepted, produced.places, strict=True):
-        results[place] = PushResult(
-            outcome=PushOutcome.ACCEPTED, partition=partition, offset=offset
-        )
-        highest[partition] = max(offset, highest.get(partition, 0))
-    after = ReadAfter(
-        table=document.identifier,
-        stream=stream.name,
-        topic_id=produced.topic_id,
-        offsets=highest,
-    )
-    return PushAnswer(records=tuple(filter(None, results)), read_after=to_token(after))
+    refusals = [_refusal(record, result) for record, result in zip(records, tried, strict=True)]
+    outgoing = [
+        _outgoing(schema, stream, record, result)
+        for record, result, refusal in zip(records, tried, refusals, strict=True)
+        if refusal is None
+    ]
+    return _CheckedPush(document=document, stream=stream, outgoing=outgoing, refusals=refusals)
 
 
 def _refusal(record: PushedRecord, result: SampleResult) -> PushResult | None:

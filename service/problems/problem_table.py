@@ -19,6 +19,7 @@
 | features_missing       | 409    | sends it to a newer version of the service           |
 | schema_mismatch        | 409    | fixes data or schema                                 |
 | conflict               | 409    | tries again                                          |
+| idempotency_conflict   | 409    | sends the first body again, or uses a new key        |
 | snapshot_not_reached   | 409    | tries again, or accepts an older snapshot            |
 | expired                | 410    | starts again from the newest snapshot                |
 | precondition_failed    | 412    | reads again, then decides again                      |
@@ -57,6 +58,7 @@ from braid.lake import (
     TableNotFound,
     UnsupportedFeature,
 )
+from braid.records.outgoing_records import RequestDiffers
 from braid.registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
@@ -93,6 +95,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.FEATURES_MISSING: (409, "A newer version is needed"),
     ProblemCode.SCHEMA_MISMATCH: (409, "The data does not fit the schema"),
     ProblemCode.CONFLICT: (409, "Another change was made at the same time"),
+    ProblemCode.IDEMPOTENCY_CONFLICT: (409, "The idempotency key belongs to another request"),
     ProblemCode.SNAPSHOT_NOT_REACHED: (409, "The table has no snapshot that is new enough"),
     ProblemCode.EXPIRED: (410, "The requested data has expired"),
     ProblemCode.PRECONDITION_FAILED: (412, "A precondition of the request does not hold"),
@@ -124,6 +127,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     IndexNotFound: ProblemCode.INDEX_NOT_FOUND,
     IndexNotBuilt: ProblemCode.NOT_READY,
     ViewNotFound: ProblemCode.VIEW_NOT_FOUND,
+    RequestDiffers: ProblemCode.IDEMPOTENCY_CONFLICT,
     SnapshotNotReached: ProblemCode.SNAPSHOT_NOT_REACHED,
     TableNotFound: ProblemCode.TABLE_NOT_FOUND,
     TableExists: ProblemCode.TABLE_EXISTS,

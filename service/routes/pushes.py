@@ -1,14 +1,16 @@
 """Route of pushes: records that clients without a Kafka client send to the topic of a stream."""
 
-from typing import Any, Final
+import hashlib
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Header, Request
 from starlette.concurrency import run_in_threadpool
 
 from braid.lake import InvalidRequest
+from braid.records.outgoing_records import IdempotencyKey
 from braid.schemas.pushed_records import RECORDS_MAX, PushAnswer, PushedRecord
 from braid.service.components import Components
-from braid.service.control.push import push_records, pushable_stream
+from braid.service.control.push import push_once, push_records, pushable_stream
 from braid.service.dependencies import ComponentsOf
 from braid.service.routes.push_bodies import (
     CLOUD_EVENT,
@@ -22,6 +24,11 @@ from braid.service.scope_headers import header_of
 # Not `CheckedBody`: the body's model depends on its media type.
 router = APIRouter(prefix="/v1/tables/{database}/{table}/streams", tags=["streams"])
 
+_KEY_MAX: Final = 255  # characters
+_KEY: Final = (
+    "Name of this request, unique among those to the stream: within a day the same request sends its records once and "
+    "gets the same answer, and another body with this name is 409."
+)
 _EVENT: Final = {"type": "object", "required": ["id", "source", "specversion", "type"]}
 
 
@@ -48,21 +55,40 @@ def _body() -> dict[str, Any]:
     ),
 )
 async def push(
-    components: ComponentsOf, database: str, table: str, stream: str, request: Request
+    components: ComponentsOf,
+    database: str,
+    table: str,
+    stream: str,
+    request: Request,
+    idempotency_key: Annotated[
+        str | None, Header(description=_KEY, min_length=1, max_length=_KEY_MAX)
+    ] = None,
 ) -> PushAnswer:
     """Send records to the topic of a stream."""
     media_type = (header_of(request.scope, b"content-type") or "").partition(";")[0].strip().lower()
     body = await request.body()
     records = await components.bodies.run(parse_records, body, media_type)
-    return await run_in_threadpool(_push, components, f"{database}.{table}", stream, records)
+    identifier = f"{database}.{table}"
+    key = None
+    if idempotency_key is not None:
+        digest = hashlib.sha256(media_type.encode() + b"\n" + body).digest()
+        name = f"{identifier}/{stream}/{idempotency_key}"
+        key = IdempotencyKey(name=name, digest=digest)
+    return await run_in_threadpool(_push, components, identifier, stream, records, key)
 
 
 def _push(
-    components: Components, identifier: str, name: str, records: tuple[PushedRecord, ...]
+    components: Components,
+    identifier: str,
+    name: str,
+    records: tuple[PushedRecord, ...],
+    key: IdempotencyKey | None,
 ) -> PushAnswer:
     document, table = components.registered(identifier)
     stream = pushable_stream(document, name, components.settings.clusters)
     if components.producer is None:
         message = "this service has no Kafka client"
         raise InvalidRequest(message)
-    return push_records(document, table.schema, stream, records, components.producer)
+    if key is None:
+        return push_records(document, table.schema, stream, records, components.producer)
+    return push_once(document, table.schema, stream, records, components.producer, key=key)

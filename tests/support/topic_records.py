@@ -8,10 +8,11 @@ from kafka import KafkaConsumer, TopicPartition
 _FETCH_BYTES = 64 << 20
 
 
-def topic_records(servers: str, topic: str) -> list[Any]:
-    """Return everything in a topic at this moment, by partition, then by offset."""
+def topic_records(servers: str, topic: str, *, is_committed: bool = False) -> list[Any]:
+    """Return everything in a topic at this moment, by partition, then by offset; or only what was not aborted."""
     consumer = KafkaConsumer(
         bootstrap_servers=servers,
+        isolation_level="read_committed" if is_committed else "read_uncommitted",
         max_partition_fetch_bytes=_FETCH_BYTES,
         fetch_max_bytes=_FETCH_BYTES,
     )

@@ -169,3 +169,36 @@ def test_kafka_that_does_not_answer_is_a_problem_with_a_time_to_retry() -> None:
 
 def test_a_service_without_kafka_client_refuses_pushes() -> None:
     assert service(None).post(RECORDS, json={"value": SALE}).status_code == 422
+
+
+def test_a_request_with_an_idempotency_key_has_its_effect_once(
+    client: HttpClient, topic: MemoryTopic
+) -> None:
+    named = {"idempotency-key": "receipt 1"}
+
+    answers = [client.post(RECORDS, json={"value": SALE}, headers=named) for _ in range(2)]
+    other = client.post(RECORDS, json={"value": SALE | {"id": 8}}, headers=named)
+    client.post(RECORDS, json={"value": SALE}, headers={"idempotency-key": "receipt 2"})
+
+    assert answers[0].json() == answers[1].json()
+    assert answers[0].json()["records"][0]["offset"] == 0
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+    assert len(topic.records) == 2
+
+
+def test_refusals_are_repeated_too(client: HttpClient, topic: MemoryTopic) -> None:
+    named = {"idempotency-key": "receipt 3"}
+
+    answers = [client.post(RECORDS, json={"value": "no JSON"}, headers=named) for _ in range(2)]
+
+    assert answers[0].json() == answers[1].json()
+    assert answers[0].json()["records"][0]["outcome"] == "refused"
+    assert answers[0].json()["read_after"] is None
+    assert topic.records == []
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256])
+def test_an_idempotency_key_has_a_bounded_length(client: HttpClient, key: str) -> None:
+    answer = client.post(RECORDS, json={"value": SALE}, headers={"idempotency-key": key})
+
+    assert answer.status_code == 422
