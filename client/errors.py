@@ -142,6 +142,7 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.HEADERS_TOO_LARGE: LimitExceeded,
     ProblemCode.LIMIT_EXCEEDED: LimitExceeded,
     ProblemCode.ORIGIN_REFUSED: AccessRefused,
+    ProblemCode.SIGNATURE_REFUSED: AccessRefused,
     ProblemCode.HOST_REFUSED: AccessRefused,
     ProblemCode.NOT_FOUND: NotFound,
     ProblemCode.TABLE_NOT_FOUND: TableNotFound,

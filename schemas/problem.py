@@ -24,6 +24,7 @@ class ProblemCode(StrEnum):
     ROW_NOT_FOUND = "row_not_found"
     INDEX_NOT_FOUND = "index_not_found"
     VIEW_NOT_FOUND = "view_not_found"
+    SIGNATURE_REFUSED = "signature_refused"
     ORIGIN_REFUSED = "origin_refused"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     REQUEST_TIMEOUT = "request_timeout"

@@ -12,7 +12,7 @@ write = ["shop.*.dead-letters"]
 "sasl.jaas.config" = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="braid" password="${file:/run/secrets/kafka}";'
 ```
 
-The other fields of a cluster are `jars`, `mirror_groups`, `push`, `stream_options` and `token_provider` (`NamedCluster`). `addresses`
+The other fields of a cluster are `jars`, `mirror_groups`, `push`, `signatures`, `stream_options` and `token_provider` (`NamedCluster`). `addresses`
 is a field at the top level of the file. `schema_registry/registry_tables` shows the table of a schema registry. This module
 checks references to secrets, but does not resolve them.
 """
@@ -31,6 +31,7 @@ from braid.formats.clusters.kafka_clusters import (
     NamedCluster,
     is_server_list,
 )
+from braid.formats.clusters.push_signatures import push_signature, signature_problems
 from braid.formats.clusters.secret_references import unusable_references
 from braid.formats.clusters.stream_options import STREAM_OPTIONS
 from braid.formats.kafka_security.security_rules import declared_problems
@@ -48,6 +49,7 @@ _FIELDS: Final = (
     "options",
     "push",
     "read",
+    "signatures",
     "stream_options",
     "token_provider",
     "write",
@@ -128,6 +130,7 @@ def _cluster(name: str, entry: Mapping[str, Any]) -> NamedCluster:
         read=tuple(entry.get("read", ANY)),
         write=tuple(entry.get("write", DEAD_LETTERS)),
         push=tuple(entry.get("push", ())),
+        signatures=tuple(map(push_signature, entry.get("signatures", ()))),
         mirror_groups=tuple(entry.get("mirror_groups", MIRROR_GROUPS)),
         stream_options=tuple(entry.get("stream_options", STREAM_OPTIONS)),
         token_provider=entry.get("token_provider"),
@@ -176,6 +179,7 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
         )
     for field in ("read", "write", "push", "mirror_groups", "stream_options", "jars"):
         yield from _check_texts(entry, field, prefix)
+    yield from signature_problems(entry.get("signatures", []), prefix)
     jars = entry.get("jars", ())
     for jar in jars if isinstance(jars, list) else ():
         # The class path of a JVM is joined by `:`.

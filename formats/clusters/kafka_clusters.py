@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from braid.formats.clusters.push_signatures import PushSignature
 from braid.formats.clusters.stream_options import STREAM_OPTIONS
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
 from braid.lake import InvalidRequest
@@ -40,6 +41,7 @@ class NamedCluster:
         read: Patterns of topics that streams may read (`*`, `?`, `[a-z]`).
         write: Patterns of topics that dead letters may be sent to, and read from to list and replay them.
         push: Patterns of topics to which clients of the service may push records; by default none.
+        signatures: The signatures that pushes to some topics need; the first one whose patterns match counts.
         mirror_groups: Patterns of consumer groups in which positions of streams may be mirrored.
         stream_options: Names of the options that a stream may set itself.
         token_provider: Name of the installed provider that gives tokens for OAUTHBEARER to clients other
@@ -53,6 +55,7 @@ class NamedCluster:
     read: tuple[str, ...] = ANY
     write: tuple[str, ...] = DEAD_LETTERS
     push: tuple[str, ...] = ()
+    signatures: tuple[PushSignature, ...] = ()
     mirror_groups: tuple[str, ...] = MIRROR_GROUPS
     stream_options: tuple[str, ...] = tuple(STREAM_OPTIONS)
     token_provider: str | None = None
@@ -69,6 +72,10 @@ class NamedCluster:
     def may_push(self, topic: str) -> bool:
         """Return whether clients of the service may push records to a topic."""
         return _is_allowed(topic, self.push)
+
+    def signature_of(self, topic: str) -> PushSignature | None:
+        """Return the signature that pushes to a topic need; None: they need none."""
+        return next((one for one in self.signatures if one.is_for(topic)), None)
 
     def may_mirror(self, group: str) -> bool:
         """Return whether a stream's position may be mirrored in a consumer group."""

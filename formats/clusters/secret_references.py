@@ -55,6 +55,7 @@ def resolve_secrets(
     options: Mapping[str, str],
     *,
     owner: str,
+    field: str = "options",
     environment: Mapping[str, str] = os.environ,
     read_file: Callable[[str], str] = lambda path: Path(path).read_text(encoding="utf-8"),
 ) -> dict[str, str]:
@@ -63,6 +64,7 @@ def resolve_secrets(
     Args:
         options: Values by name, as an operator has written them.
         owner: The cluster or registry that the secrets belong to, for messages.
+        field: Name of the field of the operators' file that has the options, for messages.
         environment: Variables by name.
         read_file: Returns the text of the file at an absolute path.
 
@@ -76,12 +78,12 @@ def resolve_secrets(
             return environment[name] if kind == "env" else read_file(name).strip()
         except (KeyError, OSError, UnicodeDecodeError) as error:
             problem = Problem(
-                field="options",
+                field=field,
                 value=match.group(),
                 message="the variable is not set" if kind == "env" else "the file cannot be read",
-                hint="set the variable for the process that reads Kafka"
+                hint="set the variable for the process that needs it"
                 if kind == "env"
-                else "create the file as UTF-8 text that the process that reads Kafka may read",
+                else "create the file as UTF-8 text that the process that needs it may read",
             )
             text = f"a secret of {owner} cannot be read"
             raise InvalidRequest(text, problems=[problem]) from error

@@ -6,14 +6,18 @@ records ──► trial by the stream's reader ──► accepted: key ──►
 A push with an idempotency key is looked up first, and then sent together with its answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from braid.formats.clusters.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters
-from braid.lake import InvalidRequest, Problem, TableSchema
+from braid.formats.clusters.kafka_clusters import (
+    DEFAULT_CLUSTER,
+    KafkaClusters,
+    NamedCluster,
+)
+from braid.lake import InvalidRequest, LakeError, Problem, TableSchema
 from braid.records.outgoing_records import (
     IdempotencyKey,
     OutgoingRecord,
@@ -29,8 +33,52 @@ from braid.service.control.read_after import ReadAfter, to_token
 from braid.service.control.stream_trial import tried_stream
 
 
-def pushable_stream(document: TableDocument, name: str, clusters: KafkaClusters) -> StreamSpec:
-    """Return a stream to whose topic clients of the service may push.
+class SignatureRefused(LakeError):
+    """A push lacks the signature that its topic needs, or has a wrong one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushTarget:
+    """Where a push goes.
+
+    Attributes:
+        document: The document of the table.
+        schema: The table's schema.
+        stream: The stream.
+        cluster: The cluster of its topic.
+    """
+
+    document: TableDocument
+    schema: TableSchema
+    stream: StreamSpec
+    cluster: NamedCluster
+
+    def check_signature(self, header: Callable[[str], str | None], body: bytes) -> None:
+        """Check the signature of a push, if its topic needs one.
+
+        Args:
+            header: Returns a header of the request by its name in lower case.
+            body: The body.
+
+        Raises:
+            SignatureRefused: There is none, or it is not that of the body.
+            InvalidRequest: The secret cannot be read.
+        """
+        signature = self.cluster.signature_of(self.stream.topic)
+        owner = f"[clusters.{self.cluster.name}]"
+        if signature is None or signature.is_valid(header(signature.header), body, owner=owner):
+            return
+        message = (
+            f"pushes to topic {self.stream.topic} are signed: `{signature.header}` has HMAC-SHA256 of the body, in "
+            f"{signature.encoding}{f' behind `{signature.prefix}`' if signature.prefix else ''}"
+        )
+        raise SignatureRefused(message)
+
+
+def push_target(
+    document: TableDocument, schema: TableSchema, name: str, clusters: KafkaClusters
+) -> PushTarget:
+    """Return the stream to whose topic clients of the service may push.
 
     Raises:
         StreamNotFound: The table has no such stream.
@@ -53,7 +101,7 @@ def pushable_stream(document: TableDocument, name: str, clusters: KafkaClusters)
     if stream.schema_registry is not None:
         message = "messages or keys of the stream name their schemas by id, which the service cannot look up"
         raise _refused(stream.topic, message, "send its records with a Kafka client")
-    return stream
+    return PushTarget(document=document, schema=schema, stream=stream, cluster=cluster)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +109,12 @@ class _CheckedPush:
     """The records of a push, checked.
 
     Attributes:
-        document: The document of the stream's table.
-        stream: The stream.
+        target: Where they go.
         outgoing: The records that are sent.
         refusals: For each record of the request the answer, if it is not sent.
     """
 
-    document: TableDocument
-    stream: StreamSpec
+    target: PushTarget
     outgoing: Sequence[OutgoingRecord]
     refusals: Sequence[PushResult | None]
 
@@ -89,8 +135,8 @@ class _CheckedPush:
                 PushResult(outcome=PushOutcome.ACCEPTED, partition=partition, offset=offset)
             )
         after = ReadAfter(
-            table=self.document.identifier,
-            stream=self.stream.name,
+            table=self.target.document.identifier,
+            stream=self.target.stream.name,
             topic_id=produced.topic_id,
             offsets=highest,
         )
@@ -98,18 +144,12 @@ class _CheckedPush:
 
 
 def push_records(
-    document: TableDocument,
-    schema: TableSchema,
-    stream: StreamSpec,
-    records: Sequence[PushedRecord],
-    producer: RecordProducer,
+    target: PushTarget, records: Sequence[PushedRecord], producer: RecordProducer
 ) -> PushAnswer:
     """Send the records that the stream would not refuse, and return what became of each.
 
     Args:
-        document: The document of the stream's table.
-        schema: The table's schema.
-        stream: The stream.
+        target: Where they go.
         records: The records.
         producer: Sends them.
 
@@ -118,16 +158,14 @@ def push_records(
         InvalidRequest: The topic does not exist, or the cluster's login cannot be used.
         LimitExceeded: A record is too large for the topic.
     """
-    checked = _checked(document, schema, stream, records)
+    checked = _checked(target, records)
     if not checked.outgoing:
         return checked.answer(None)
-    return checked.answer(producer.produce(stream, checked.outgoing))
+    return checked.answer(producer.produce(target.stream, checked.outgoing))
 
 
 def push_once(
-    document: TableDocument,
-    schema: TableSchema,
-    stream: StreamSpec,
+    target: PushTarget,
     records: Sequence[PushedRecord],
     producer: RecordProducer,
     *,
@@ -142,31 +180,26 @@ def push_once(
     """
 
     def request() -> OutgoingRequest:
-        checked = _checked(document, schema, stream, records)
+        checked = _checked(target, records)
         return OutgoingRequest(
             records=checked.outgoing,
             answer=lambda produced: checked.answer(produced).model_dump_json().encode(),
         )
 
-    return PushAnswer.model_validate_json(producer.produce_once(stream, key, request))
+    return PushAnswer.model_validate_json(producer.produce_once(target.stream, key, request))
 
 
-def _checked(
-    document: TableDocument,
-    schema: TableSchema,
-    stream: StreamSpec,
-    records: Sequence[PushedRecord],
-) -> _CheckedPush:
+def _checked(target: PushTarget, records: Sequence[PushedRecord]) -> _CheckedPush:
     samples = [SampleRecord.model_construct(**dict(record)) for record in records]
-    tried = tried_stream(document, schema, stream, samples).samples
+    tried = tried_stream(target.document, target.schema, target.stream, samples).samples
     assert tried is not None, "the schemas of the stream's messages are known"
     refusals = [_refusal(record, result) for record, result in zip(records, tried, strict=True)]
     outgoing = [
-        _outgoing(schema, stream, record, result)
+        _outgoing(target.schema, target.stream, record, result)
         for record, result, refusal in zip(records, tried, refusals, strict=True)
         if refusal is None
     ]
-    return _CheckedPush(document=document, stream=stream, outgoing=outgoing, refusals=refusals)
+    return _CheckedPush(target=target, outgoing=outgoing, refusals=refusals)
 
 
 def _refusal(record: PushedRecord, result: SampleResult) -> PushResult | None:

@@ -4,6 +4,7 @@
 |------------------------|--------|------------------------------------------------------|
 | malformed_request      | 400    | sends JSON                                           |
 | origin_refused         | 403    | asks the operators to allow its site                 |
+| signature_refused      | 403    | signs the body with the secret of the topic          |
 | not_found              | 404    | fixes the address                                    |
 | table_not_found        | 404    | fixes the name                                       |
 | stream_not_found       | 404    | fixes the name                                       |
@@ -72,6 +73,7 @@ from braid.registry.errors import (
 )
 from braid.schemas import ProblemCode
 from braid.service.control.index_lookup import IndexNotBuilt, IndexNotFound
+from braid.service.control.push import SignatureRefused
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
 from braid.service.control.row_pages import PagesExpired
 from braid.service.control.view_lookup import ViewNotFound
@@ -80,6 +82,7 @@ from braid.service.serving.completeness_counts import TooManyCounts
 STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),
     ProblemCode.ORIGIN_REFUSED: (403, "The request comes from another site"),
+    ProblemCode.SIGNATURE_REFUSED: (403, "The request is not signed as it has to be"),
     ProblemCode.NOT_FOUND: (404, "There is nothing at this address"),
     ProblemCode.TABLE_NOT_FOUND: (404, "There is no such table"),
     ProblemCode.STREAM_NOT_FOUND: (404, "The table has no such stream"),
@@ -127,6 +130,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     IndexNotFound: ProblemCode.INDEX_NOT_FOUND,
     IndexNotBuilt: ProblemCode.NOT_READY,
     ViewNotFound: ProblemCode.VIEW_NOT_FOUND,
+    SignatureRefused: ProblemCode.SIGNATURE_REFUSED,
     RequestDiffers: ProblemCode.IDEMPOTENCY_CONFLICT,
     SnapshotNotReached: ProblemCode.SNAPSHOT_NOT_REACHED,
     TableNotFound: ProblemCode.TABLE_NOT_FOUND,

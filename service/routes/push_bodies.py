@@ -7,12 +7,16 @@
 | `application/cloudevents+json` | a CloudEvent in structured mode |
 | `application/cloudevents-batch+json` | a list of CloudEvents |
 
+With `?body=message` the body is the value of one record, whatever its media type.
+
 A record is a `PushedRecord`. A CloudEvent becomes the Kafka record of CloudEvents' binary mode: its data is the value, its other
 attributes are the headers `ce_<name>`, and its `partitionkey` is the key.
 """
 
+import base64
 import json
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Any, Final
 
 from braid.schemas.pushed_records import PushedRecord, PushedRecords
@@ -27,6 +31,18 @@ _DATA: Final = ("data", "data_base64")
 _REQUIRED: Final = ("id", "source", "specversion", "type")
 _PARTITION_KEY: Final = "partitionkey"
 _CONTENT_TYPE: Final = "datacontenttype"
+
+
+class PushBody(StrEnum):
+    """What the body of a push is."""
+
+    RECORDS = "records"
+    MESSAGE = "message"
+
+
+def parse_message(body: bytes) -> tuple[PushedRecord, ...]:
+    """Return the record whose value is a body."""
+    return (PushedRecord(value_base64=base64.b64encode(body).decode()),)
 
 
 def parse_records(body: bytes, media_type: str) -> tuple[PushedRecord, ...]:

@@ -1,22 +1,25 @@
 """Route of pushes: records that clients without a Kafka client send to the topic of a stream."""
 
 import hashlib
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from braid.lake import InvalidRequest
 from braid.records.outgoing_records import IdempotencyKey
 from braid.schemas.pushed_records import RECORDS_MAX, PushAnswer, PushedRecord
 from braid.service.components import Components
-from braid.service.control.push import push_once, push_records, pushable_stream
+from braid.service.control.push import PushTarget, push_once, push_records, push_target
 from braid.service.dependencies import ComponentsOf
 from braid.service.routes.push_bodies import (
     CLOUD_EVENT,
     CLOUD_EVENTS,
     JSON,
     JSON_LINES,
+    PushBody,
+    parse_message,
     parse_records,
 )
 from braid.service.scope_headers import header_of
@@ -29,6 +32,7 @@ _KEY: Final = (
     "Name of this request, unique among those to the stream: within a day the same request sends its records once and "
     "gets the same answer, and another body with this name is 409."
 )
+_BODY: Final = "`message`: the body is the value of one record as it is, such as the message of a webhook; its `content-type` is not read."
 _EVENT: Final = {"type": "object", "required": ["id", "source", "specversion", "type"]}
 
 
@@ -60,35 +64,51 @@ async def push(
     table: str,
     stream: str,
     request: Request,
+    body: Annotated[PushBody, Query(description=_BODY)] = PushBody.RECORDS,
     idempotency_key: Annotated[
         str | None, Header(description=_KEY, min_length=1, max_length=_KEY_MAX)
     ] = None,
 ) -> PushAnswer:
     """Send records to the topic of a stream."""
     media_type = (header_of(request.scope, b"content-type") or "").partition(";")[0].strip().lower()
-    body = await request.body()
-    records = await components.bodies.run(parse_records, body, media_type)
-    identifier = f"{database}.{table}"
+    content = await request.body()
+    target = await run_in_threadpool(
+        _signed_target, components, f"{database}.{table}", stream, request.headers.get, content
+    )
+    if body is PushBody.MESSAGE:
+        records = parse_message(content)
+    else:
+        records = await components.bodies.run(parse_records, content, media_type)
     key = None
     if idempotency_key is not None:
-        digest = hashlib.sha256(media_type.encode() + b"\n" + body).digest()
-        name = f"{identifier}/{stream}/{idempotency_key}"
+        digest = hashlib.sha256(f"{body} {media_type}\n".encode() + content).digest()
+        name = f"{database}.{table}/{stream}/{idempotency_key}"
         key = IdempotencyKey(name=name, digest=digest)
-    return await run_in_threadpool(_push, components, identifier, stream, records, key)
+    return await run_in_threadpool(_push, components, target, records, key)
+
+
+def _signed_target(
+    components: Components,
+    identifier: str,
+    stream: str,
+    header: Callable[[str], str | None],
+    content: bytes,
+) -> PushTarget:
+    document, table = components.registered(identifier)
+    target = push_target(document, table.schema, stream, components.settings.clusters)
+    target.check_signature(header, content)
+    return target
 
 
 def _push(
     components: Components,
-    identifier: str,
-    name: str,
+    target: PushTarget,
     records: tuple[PushedRecord, ...],
     key: IdempotencyKey | None,
 ) -> PushAnswer:
-    document, table = components.registered(identifier)
-    stream = pushable_stream(document, name, components.settings.clusters)
     if components.producer is None:
         message = "this service has no Kafka client"
         raise InvalidRequest(message)
     if key is None:
-        return push_records(document, table.schema, stream, records, components.producer)
-    return push_once(document, table.schema, stream, records, components.producer, key=key)
+        return push_records(target, records, components.producer)
+    return push_once(target, records, components.producer, key=key)

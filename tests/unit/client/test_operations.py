@@ -111,7 +111,8 @@ def test_the_client_has_every_route_with_its_parameters_and_its_answer(route: Ro
             fields = API["components"]["schemas"][model]["properties"]
             listed |= {whole} if whole else set(fields)
         else:
-            listed |= {"records"}  # one of them, or a list
+            # One of them, or a list; `?body=message` is for webhooks, which have clients of their own.
+            listed = listed - {"body"} | {"records"}
     assert arguments == listed or path in KEYED
 
     answers = [

@@ -26,8 +26,10 @@ DECLARATION = {
 
 
 def test_the_answer_of_the_page_is_that_of_its_request() -> None:
-    [file] = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    file, signed = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     clusters = parse_clusters(file, source="clusters.toml")
+    signature = parse_clusters(signed, source="clusters.toml").by_name["shop"].signatures[0]
+    assert signature.is_for("shop.payments")
     clock = ManualClock()
     file_io = MemoryFileIO(clock=clock)
     app = create_app(

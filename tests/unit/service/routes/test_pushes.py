@@ -1,5 +1,8 @@
 """Pushes over HTTP, up to the producer: which are refused, and what is sent."""
 
+import hashlib
+import hmac
+import json
 from typing import Any
 
 import pytest
@@ -17,12 +20,19 @@ from tests.unit.service.memory_topic import MemoryTopic
 
 TABLE = "/v1/tables/shop/orders"
 RECORDS = f"{TABLE}/streams/sales/records"
+PAID = f"{TABLE}/streams/payments/records"
 # Nothing listens at port 1.
 CLUSTERS = parse_clusters(
     """
     [clusters.shop]
     bootstrap_servers = "127.0.0.1:1"
-    push = ["orders"]
+    push = ["orders", "paid"]
+
+    [[clusters.shop.signatures]]
+    topics = ["paid"]
+    header = "x-hub-signature-256"
+    prefix = "sha256="
+    secret = "${env:PAID_SECRET}"
     """,
     source="clusters.toml",
 )
@@ -80,11 +90,13 @@ def test_an_answer_without_accepted_records_has_no_token(
 
 
 def test_a_topic_that_operators_do_not_allow_is_refused(client: HttpClient) -> None:
-    refused = client.post(f"{TABLE}/streams/payments/records", json={"value": {"id": 7}})
+    client.put(f"{TABLE}/streams/payments", json={"topic": "other", **KAFKA}).raise_for_status()
+
+    refused = client.post(PAID, json={"value": {"id": 7}})
 
     assert refused.status_code == 422
     [problem] = refused.json()["errors"]
-    assert (problem["field"], problem["value"]) == ("topic", "paid")
+    assert (problem["field"], problem["value"]) == ("topic", "other")
     assert "[clusters.shop]" in problem["hint"]
 
 
@@ -202,3 +214,53 @@ def test_an_idempotency_key_has_a_bounded_length(client: HttpClient, key: str) -
     answer = client.post(RECORDS, json={"value": SALE}, headers={"idempotency-key": key})
 
     assert answer.status_code == 422
+
+
+PAYMENT = json.dumps({"id": 7, "region": "eu", "paid": "1.00", "paid_at": 1}).encode()
+
+
+def signature(body: bytes) -> dict[str, str]:
+    digest = hmac.new(b"a secret", body, hashlib.sha256).hexdigest()
+    return {"x-hub-signature-256": f"sha256={digest}"}
+
+
+def test_a_signed_message_of_a_webhook_is_sent_as_it_is(
+    client: HttpClient, topic: MemoryTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAID_SECRET", "a secret")
+
+    answer = client.post(f"{PAID}?body=message", content=PAYMENT, headers=signature(PAYMENT))
+
+    assert answer.status_code == 200, answer.text
+    assert [one.value for one in topic.records] == [PAYMENT]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"x-hub-signature-256": "sha256="}, signature(b"other"), {"x-hub-signature-256": "\xff"}],
+    ids=["none", "empty", "of another body", "not ascii"],
+)
+def test_a_push_without_the_right_signature_is_refused(
+    client: HttpClient,
+    topic: MemoryTopic,
+    monkeypatch: pytest.MonkeyPatch,
+    headers: dict[str, str],
+) -> None:
+    monkeypatch.setenv("PAID_SECRET", "a secret")
+    encoded = {name: value.encode("latin-1") for name, value in headers.items()}
+
+    answer = client.post(f"{PAID}?body=message", content=PAYMENT, headers=encoded)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "signature_refused")
+    assert "x-hub-signature-256" in answer.json()["detail"]
+    assert topic.records == []
+
+
+def test_a_signed_topic_whose_secret_is_missing_accepts_nothing(
+    client: HttpClient, topic: MemoryTopic
+) -> None:
+    answer = client.post(f"{PAID}?body=message", content=PAYMENT, headers=signature(PAYMENT))
+
+    assert answer.status_code == 422
+    assert "PAID_SECRET" in answer.text
+    assert topic.records == []
