@@ -7,7 +7,7 @@ with more runs than `num-sorted-run.stop-trigger` are slow, so the streams that 
 and more at once:
 
     runs of a bucket                                    factor
-    more than num-sorted-run.stop-trigger × factor      doubles, up to 8
+    more than num-sorted-run.stop-trigger * factor      doubles, up to 8
     at most num-sorted-run.compaction-trigger           halves, down to 1
     at most num-sorted-run.stop-trigger, four in a row  halves, down to 1
     otherwise                                           stays
