@@ -68,4 +68,5 @@ QUESTIONS: Final = (
     Question(name="one absent row", request=_get(_ROWS), is_present=False),
     Question(name=f"{BATCH_KEYS} rows", request=_lookup, keys=BATCH_KEYS, connections=4),
     Question(name="status of a row", request=_get(f"{_ROWS}/status")),
+    Question(name="explain a row", request=_get(f"{_ROWS}/explain"), connections=4),
 )
