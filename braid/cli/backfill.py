@@ -3,7 +3,6 @@
 It checks the arguments, and then runs the backfill with the modules of `braid.backfill`.
 """
 
-import os
 import re
 import time
 from collections.abc import Callable
@@ -34,9 +33,6 @@ from braid.registry.store.documents import RegistryStore
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _NAME_MAX: Final = 80
-_NICE: Final = 10
-"""Priority of the process beside a stream that runs, perhaps on the same machine: the stream comes first."""
-
 _ERROR_MAX: Final = 300
 _FOLDERS: Final = re.compile(r"(?<!\w)([a-z0-9]+:/)?/([^\s/]+/)+")
 """The part of paths and addresses before the last name."""
@@ -91,8 +87,6 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
         or Path(f"{arguments.identifier}.{arguments.stream}.{arguments.name}.rejects.jsonl")
     )
     lag = StreamLag(file_io, warehouse, f"{arguments.identifier}/{arguments.stream}", clock)
-    if lag.seconds() is not None:
-        os.nice(_NICE)
     run = Backfill(
         request=_request(arguments, rejects, clock),
         catalog=Catalog(warehouse, file_io=file_io, clock=clock),

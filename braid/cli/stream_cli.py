@@ -5,14 +5,18 @@ Streams are registered, started and stopped over HTTP.
 All these commands are declared in one file; the modules that they call do the work.
 """
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from braid.cli.extras import require_extra
 from braid.cli.options import Clusters, Warehouse
+
+_BACKFILL_NICENESS: Final = 10
+"""A stream that runs on the same machine, and the compaction of its table, come first."""
 
 app = typer.Typer(
     no_args_is_help=True, help="Fill the columns of one stream; show and replay its dead letters."
@@ -134,6 +138,7 @@ def backfill(
 
     Killed and started again with the same arguments, it continues where it was; finished, it does nothing.
     """
+    os.nice(_BACKFILL_NICENESS)  # before the imports, which take seconds of the processor
     from braid.cli.arguments import (
         check_table,
         existing_warehouse,

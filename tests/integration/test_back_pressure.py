@@ -35,7 +35,7 @@ def follow(ingest: Ingest, condition: Callable[[SinkProgress], bool]) -> SinkPro
         assert ingest.failure is None
         return ingest.progress is not None and condition(ingest.progress)
 
-    wait_until(is_so, what=lambda: f"the query is not as expected: {ingest.progress}")
+    wait_until(is_so, every_s=0.1, what=lambda: f"the query is not as expected: {ingest.progress}")
     assert ingest.progress is not None
     return ingest.progress
 

@@ -5,6 +5,7 @@ A stream says so in words, tries again, and loses, repeats and refuses nothing.
 
 import logging
 import os
+import random
 import resource
 import signal
 import sys
@@ -136,10 +137,11 @@ def test_a_worker_that_is_killed_within_a_micro_batch_costs_an_attempt(
 
     def produce() -> None:
         nonlocal produced
-        text = "text " * 10_000
-        bed.produce(
-            topic, [left(key, 1, f"{text}{key}") for key in range(produced, produced + 300)]
+        # Texts that do not compress: the worker is found at a file because it takes a while to write it.
+        texts = (
+            random.Random(key).randbytes(25_000).hex() for key in range(produced, produced + 300)
         )
+        bed.produce(topic, [left(key, 1, text) for key, text in enumerate(texts, produced)])
         produced += 300
 
     def failures() -> list[str]:

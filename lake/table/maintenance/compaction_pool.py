@@ -26,11 +26,12 @@ __all__ = ["BucketOutcome", "BucketWork", "CompactionPool"]
 class CompactionPool:
     """Processes that compact buckets; as a context manager it ends them with the block."""
 
-    def __init__(self, *, workers: int) -> None:
+    def __init__(self, *, workers: int, niceness: int = 0) -> None:
         """Start nothing yet.
 
         Args:
             workers: Buckets that are compacted at once, from 1.
+            niceness: How much lower the priority of the processes is than that of the owner, from 0.
         """
         # Spawned, because forking a process with threads (Spark's, Arrow's) may deadlock the child.
         context = multiprocessing.get_context("spawn")
@@ -41,7 +42,7 @@ class CompactionPool:
             max_workers=workers,
             mp_context=context,
             initializer=_follow_owner,
-            initargs=(self._reader,),
+            initargs=(self._reader, niceness),
         )
         self._futures: set[Future[BucketOutcome]] = set()
 
@@ -92,12 +93,13 @@ class CompactionPool:
         return compact_buckets(self, table, full=full, memory=memory)
 
 
-def _follow_owner(owner: Connection) -> None:
-    """Tie the life of a worker process to that of the pool's owner.
+def _follow_owner(owner: Connection, niceness: int) -> None:
+    """Tie the life of a worker process to that of the pool's owner, and lower its priority.
 
     Signals to the whole process group, as a terminal sends them, are left to the owner, which lets
     buckets finish. Without the thread a worker of `ProcessPoolExecutor` would outlive a killed owner.
     """
+    os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(owner,), daemon=True).start()

@@ -22,6 +22,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection
 from types import TracebackType
+from typing import Final
 
 from braid.lake.errors import LakeError, TableNotFound
 from braid.lake.files.clock import Clock, SystemClock
@@ -40,6 +41,10 @@ from braid.lake.table.maintenance.maintenance_stats import MaintenanceStats
 from braid.lake.table.table import Table
 
 logger = logging.getLogger(__name__)
+
+_NICENESS: Final = 5
+"""Of the processes that compact: a micro-batch that shares the cores with them is committed first. It delays compaction, and by
+too many runs it slows itself down (back-pressure), so compaction never starves."""
 
 
 class MaintenanceService:
@@ -79,7 +84,7 @@ class MaintenanceService:
         self._tables: dict[str, MaintainedTable] = {}
         self._discovery = FailureBackoff(self._clock)  # of `identifiers`
         self._compaction = CompactionScheduler(
-            new_pool or (lambda: CompactionPool(workers=workers)),
+            new_pool or (lambda: CompactionPool(workers=workers, niceness=_NICENESS)),
             workers=workers,
             on_done=self._wake.set,
         )

@@ -13,6 +13,14 @@ from braid.registry.store.backfill_reports import BackfillReports
 from tests.unit.backfill.bed import TABLE, BackfillBed
 
 
+@pytest.fixture(autouse=True)
+def niceness(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What the command lowers the priority of its process by; that of the tests' process stays."""
+    lowered: list[int] = []
+    monkeypatch.setattr(os, "nice", lowered.append)
+    return lowered
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -40,7 +48,9 @@ def test_wrong_arguments_end_with_one_line(tmp_path: Path, options: list[str], w
     assert bed.table.latest_snapshot() is None
 
 
-def test_an_error_is_reported_for_the_status_of_the_stream(tmp_path: Path) -> None:
+def test_an_error_is_reported_for_the_status_of_the_stream(
+    tmp_path: Path, niceness: list[int]
+) -> None:
     bed = BackfillBed(tmp_path)
     bed.write_json("a.jsonl", [{"id": 1, "version": 1}, {}])
     arguments = [f"--warehouse={bed.warehouse}", f"--from={bed.files}"]
@@ -52,6 +62,7 @@ def test_an_error_is_reported_for_the_status_of_the_stream(tmp_path: Path) -> No
     )
 
     assert result.exit_code == 1
+    assert niceness == [10]
     report = BackfillReports(bed.file_io, bed.warehouse, SystemClock()).read(
         TABLE, "s", ["history"]
     )["history"]

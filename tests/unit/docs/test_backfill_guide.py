@@ -1,5 +1,6 @@
 """The example of the guide to backfills does what the guide shows."""
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -44,6 +45,7 @@ def test_the_command_writes_the_rows_that_the_guide_shows(
     given_stream(warehouse)
     (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "nice", lambda _: None)  # of the tests' process
 
     arguments = [
         str(warehouse) if one == "/data/warehouse" else one for one in shlex.split(command)

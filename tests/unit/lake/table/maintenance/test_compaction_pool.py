@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ OPTIONS = {"bucket": "2", "num-sorted-run.compaction-trigger": "3"}
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[CompactionPool]:
-    with CompactionPool(workers=2) as started:
+    with CompactionPool(workers=2, niceness=3) as started:
         yield started
 
 
@@ -144,3 +145,10 @@ def test_a_killed_process_loses_nothing(table: Table) -> None:
     assert values(table) == {6}
     table.compact()
     assert values(table) == {6}
+
+
+def test_its_processes_have_a_lower_priority(pool: CompactionPool, table: Table) -> None:
+    write(table, commits=3)
+    list(pool.compact(table, full=True))
+    nices = {os.getpriority(os.PRIO_PROCESS, child.pid) for child in active_children() if child.pid}
+    assert nices == {os.getpriority(os.PRIO_PROCESS, 0) + 3}
