@@ -1,16 +1,17 @@
 """Assembly of the FastAPI application: components, routes, layers, and its OpenAPI document.
 
-The module has no state: each app has its own components.
+Each app has its own components; the apps of a process share their routes, which have no state.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
@@ -123,7 +124,6 @@ def create_app(
         docs_url=None,  # these pages would load scripts from other hosts
         redoc_url=None,
         lifespan=lifespan,
-        responses=_problem_responses(),
     )
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI documents it
     rows = RowAnswers(followers, clock)
@@ -147,7 +147,32 @@ def create_app(
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
-    modules = (
+    app.router.routes.extend(_routes())
+    install_problem_handlers(app)
+    app.wrap(lambda framework: layers(framework, rows=rows, bodies=bodies, settings=settings))
+    return app
+
+
+def layers(
+    framework: ASGIApp, *, rows: RowAnswers, bodies: BodyThread, settings: ServiceSettings
+) -> ASGIApp:
+    """Return the framework inside of the service's layers; a request passes the last one first."""
+    app: ASGIApp = RowDispatch(framework, rows=rows)
+    app = Admission(app, limits=settings.limits)
+    app = BodyBounds(app, limits=settings.limits, thread=bodies)
+    app = SameSite(app, hosts=settings.hosts, origins=settings.origins, bound_host=settings.host)
+    return AccessLog(RequestContext(app))
+
+
+@cache
+def _routes() -> Sequence[BaseRoute]:
+    """Return the routes, which all apps of the process share.
+
+    The framework derives what it needs of a route when the first request comes: for all of them a tenth of a second of the processor,
+    which each app would take again.
+    """
+    shared = APIRouter(responses=_problem_responses())
+    for module in (
         health,
         table_routes,
         table_tests,
@@ -163,23 +188,9 @@ def create_app(
         lookup_indexes,
         changes,
         inspection,
-    )
-    for module in modules:
-        app.include_router(module.router)
-    install_problem_handlers(app)
-    app.wrap(lambda framework: layers(framework, rows=rows, bodies=bodies, settings=settings))
-    return app
-
-
-def layers(
-    framework: ASGIApp, *, rows: RowAnswers, bodies: BodyThread, settings: ServiceSettings
-) -> ASGIApp:
-    """Return the framework inside of the service's layers; a request passes the last one first."""
-    app: ASGIApp = RowDispatch(framework, rows=rows)
-    app = Admission(app, limits=settings.limits)
-    app = BodyBounds(app, limits=settings.limits, thread=bodies)
-    app = SameSite(app, hosts=settings.hosts, origins=settings.origins, bound_host=settings.host)
-    return AccessLog(RequestContext(app))
+    ):
+        shared.include_router(module.router)
+    return shared.routes
 
 
 def _problem_responses() -> dict[int | str, dict[str, Any]]:
