@@ -42,6 +42,7 @@ class ExplanationOperations(Resource):
         self,
         key: Key,
         *,
+        raw: bool = False,
         snapshot_id: int | None = None,
         tag: str | None = None,
         timestamp: Timestamp | None = None,
@@ -49,9 +50,10 @@ class ExplanationOperations(Resource):
         max_staleness_ms: int | None = None,
         visibility: str | None = None,
     ) -> Call[RowExplanation]:
-        """Return why a row has its values, whether it exists or not."""
+        """Return why a row has its values, whether it exists or not; with `raw` also the records of topics that it comes from."""
         state = _state(snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, visibility)
-        return Call(decode=as_model(RowExplanation), query={**key_parameters(key), **state})
+        query = {**key_parameters(key), "raw": "true" if raw else None, **state}
+        return Call(decode=as_model(RowExplanation), query=query)
 
     @operation("GET", f"{ROWS}/certificate")
     def certificate(

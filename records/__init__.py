@@ -14,6 +14,7 @@
 | `trial_writes` | rows that the table's writer refuses |
 | `trial`, `sample_batch` | the trial of a stream with sample records; sample records as Kafka records |
 | `outgoing_records` | records on their way to a topic, and the interface of their producer |
+| `topic_records` | records read again by their places, and the interface of their reader |
 | `new_fields/` | fields of messages that a stream does not declare |
 | `record_columns`, `partition_names` | the columns of Kafka records; the length limit of partition names |
 """

@@ -1,6 +1,7 @@
 """Answers of the service about the origin of a row's values: its versions, and why one of them gives each value."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from pydantic import Field, model_validator
@@ -12,6 +13,9 @@ from braid.schemas.stream_trial import SampleResult
 
 _OFFSET_MAX: Final = 2**63 - 1
 _PARTITION_MAX: Final = 2**31 - 1
+
+KEPT: Final = "kept"
+"""The reason of a version that leaves a kept column as it is; to the engine, it is a value without an order."""
 
 
 class RecordPlace(Contract):
@@ -104,6 +108,67 @@ class ColumnOrigin(Contract):
     others: tuple[OtherVersion, ...]
 
 
+class RawRecordState(StrEnum):
+    """Whether a record can be shown as its topic has it."""
+
+    PRESENT = "present"
+    EXPIRED = "unknown: expired"
+    NOT_ALLOWED = "unknown: not allowed"
+    UNAVAILABLE = "unknown: unavailable"
+
+
+class RawBytes(Contract):
+    """Bytes of a record: as a text if they are UTF-8, else in base64; with neither, they are too many to be shown.
+
+    Attributes:
+        size_bytes: Their number.
+        text: The text.
+        base64: The bytes in base64.
+    """
+
+    size_bytes: int
+    text: str | None = None
+    base64: str | None = None
+
+
+class RawHeader(Contract):
+    """A header of a record; `value` is null if it has none."""
+
+    name: str
+    value: RawBytes | None
+
+
+class RawRecord(Contract):
+    """A record of a topic that a version of a row comes from.
+
+    Attributes:
+        group: The sequence group whose newest record of a version it is, or whose kept column it gives.
+        stream: The stream; None: it is not known any more.
+        topic: The Kafka topic, likewise.
+        arrival: Generation, partition and offset.
+        state: Whether the topic has it.
+        message: Why it is not shown; None if it is.
+        timestamp: Kafka's timestamp of the record, ISO 8601, UTC; None unless it is present.
+        key: The Kafka key; None: it has none, or is not present.
+        value: The value; None for a tombstone, too.
+        headers: The first 100 headers, in order.
+        result: What the stream makes of it, as it is declared now; None unless it is present, and for streams whose
+            messages name their schemas by id.
+    """
+
+    group: str
+    stream: str | None
+    topic: str | None
+    arrival: Arrival
+    state: RawRecordState
+    message: str | None = None
+    timestamp: str | None = None
+    key: RawBytes | None = None
+    value: RawBytes | None = None
+    headers: tuple[RawHeader, ...] = ()
+    result: SampleResult | None = None
+
+
 class RowExplanation(Contract):
     """Why a row has its values.
 
@@ -112,6 +177,8 @@ class RowExplanation(Contract):
         exists: Whether the row exists.
         columns: By column without the key, why it has its value; empty if the key has no version.
         versions: The versions that the row is merged from, newest first.
+        records: The records of topics that give its values, then those of its versions, the newest first, 20 at most;
+            None unless they are requested.
         snapshot: The snapshot that the row was read from.
     """
 
@@ -119,6 +186,7 @@ class RowExplanation(Contract):
     exists: bool
     columns: Mapping[str, ColumnOrigin]
     versions: tuple[RowVersion, ...]
+    records: tuple[RawRecord, ...] | None = None
     snapshot: SnapshotInfo
 
 

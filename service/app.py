@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
 from braid.records.outgoing_records import RecordProducer
+from braid.records.topic_records import TopicRecordReader
 from braid.registry.registrar import Registrar
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
@@ -73,6 +74,7 @@ def create_app(
     file_io: FileIO | None = None,
     clock: Clock | None = None,
     producer: RecordProducer | None = None,
+    topic_records: TopicRecordReader | None = None,
 ) -> BraidApp:
     """Return the application.
 
@@ -82,6 +84,7 @@ def create_app(
         file_io: The warehouse's storage, for the registry; None: chosen by the warehouse's address.
         clock: The clock; None: the machine's.
         producer: Sends pushed records, and is closed with the app; None: pushes are refused.
+        topic_records: Reads the records that explanations show, and is closed with the app; None: none is shown.
     """
     clock = clock or SystemClock()
     warehouse = settings.warehouse
@@ -115,6 +118,8 @@ def create_app(
         completeness.close()
         if producer is not None:
             await run_in_threadpool(producer.close)
+        if topic_records is not None:
+            topic_records.close()
 
     app = BraidApp(
         title=TITLE,
@@ -141,7 +146,9 @@ def create_app(
         rows=rows,
         subscriptions=subscriptions,
         completeness=completeness,
-        explainer=RowExplainer(followers, clock),
+        explainer=RowExplainer(
+            followers, clock, clusters=settings.clusters, topic_records=topic_records
+        ),
         indexes=IndexAnswers(followers),
         producer=producer,
         bodies=bodies,

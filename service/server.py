@@ -13,6 +13,7 @@ from functools import partial
 import uvicorn
 
 from braid.records.outgoing_records import RecordProducer
+from braid.records.topic_records import TopicRecordReader
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
 from braid.service.http.listening_sockets import address_of, listening_sockets
@@ -33,6 +34,7 @@ def serve(
     *,
     workers: int = 1,
     make_producer: Callable[[], RecordProducer] | None = None,
+    make_topic_records: Callable[[], TopicRecordReader] | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; logs to standard error, one line per request.
 
@@ -41,6 +43,7 @@ def serve(
             which the workers share out.
         workers: Processes that serve; with more than one, this process starts them and ends with them.
         make_producer: Returns the producer of pushed records of one process; can be pickled. None: pushes are refused.
+        make_topic_records: Likewise, the reader of the records that explanations show. None: none is shown.
 
     Raises:
         InvalidRequest: The server cannot listen at the address, or the settings name no warehouse.
@@ -60,18 +63,23 @@ def serve(
     for address in map(address_of, sockets):
         logger.info("listening at http://%s (Ctrl-C ends it)", address)
     if workers == 1:
-        _serve(settings, sockets, make_producer)
+        _serve(settings, sockets, make_producer, make_topic_records)
         return
-    run_workers(partial(_serve, settings, sockets, make_producer), workers)
+    run_workers(partial(_serve, settings, sockets, make_producer, make_topic_records), workers)
 
 
 def _serve(
     settings: ServiceSettings,
     sockets: Sequence[socket.socket],
     make_producer: Callable[[], RecordProducer] | None,
+    make_topic_records: Callable[[], TopicRecordReader] | None,
 ) -> None:
     _log_requests()  # also in a worker, which is a new process
-    app = create_app(settings, producer=make_producer and make_producer())
+    app = create_app(
+        settings,
+        producer=make_producer and make_producer(),
+        topic_records=make_topic_records and make_topic_records(),
+    )
     app.openapi()  # takes half a second and is cached: done now, so that no request waits for it
     # Threads switch more often than by default (5 ms): /health waits for one interval of each thread.
     sys.setswitchinterval(_SWITCH_SECONDS)

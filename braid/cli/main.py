@@ -123,6 +123,11 @@ def service(
         from braid.pipelines.kafka.record_producer import KafkaRecordProducer
 
         make_producer = partial(KafkaRecordProducer, known)
+    make_topic_records = None
+    if known.show_records:
+        from braid.pipelines.kafka.topic_record_reader import KafkaTopicRecords
+
+        make_topic_records = partial(KafkaTopicRecords, known)
     with one_line_errors():
         lookups = LookupSettings(
             directory=lookup_directory,
@@ -142,6 +147,7 @@ def service(
             ),
             workers=workers,
             make_producer=make_producer,
+            make_topic_records=make_topic_records,
         )
 
 

@@ -12,7 +12,7 @@ write = ["shop.*.dead-letters"]
 "sasl.jaas.config" = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="braid" password="${file:/run/secrets/kafka}";'
 ```
 
-The other fields of a cluster are `jars`, `mirror_groups`, `push`, `signatures`, `stream_options` and `token_provider` (`NamedCluster`). `addresses`
+The other fields of a cluster are `jars`, `mirror_groups`, `push`, `show_records`, `signatures`, `stream_options` and `token_provider` (`NamedCluster`). `addresses`
 is a field at the top level of the file. `schema_registry/registry_tables` shows the table of a schema registry. This module
 checks references to secrets, but does not resolve them.
 """
@@ -49,6 +49,7 @@ _FIELDS: Final = (
     "options",
     "push",
     "read",
+    "show_records",
     "signatures",
     "stream_options",
     "token_provider",
@@ -130,6 +131,7 @@ def _cluster(name: str, entry: Mapping[str, Any]) -> NamedCluster:
         read=tuple(entry.get("read", ANY)),
         write=tuple(entry.get("write", DEAD_LETTERS)),
         push=tuple(entry.get("push", ())),
+        show_records=tuple(entry.get("show_records", ())),
         signatures=tuple(map(push_signature, entry.get("signatures", ()))),
         mirror_groups=tuple(entry.get("mirror_groups", MIRROR_GROUPS)),
         stream_options=tuple(entry.get("stream_options", STREAM_OPTIONS)),
@@ -177,7 +179,15 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
         yield _expected(
             f"{prefix}bootstrap_servers", servers, "`host:port[,host:port]` without blanks"
         )
-    for field in ("read", "write", "push", "mirror_groups", "stream_options", "jars"):
+    for field in (
+        "read",
+        "write",
+        "push",
+        "show_records",
+        "mirror_groups",
+        "stream_options",
+        "jars",
+    ):
         yield from _check_texts(entry, field, prefix)
     yield from signature_problems(entry.get("signatures", []), prefix)
     jars = entry.get("jars", ())

@@ -18,6 +18,7 @@ from braid.formats.clusters.push_signatures import PushSignature
 from braid.formats.clusters.stream_options import STREAM_OPTIONS
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
 from braid.lake import InvalidRequest
+from braid.schemas import KafkaSpec
 
 DEFAULT_CLUSTER: Final = "default"
 ANY: Final = ("*",)
@@ -41,6 +42,7 @@ class NamedCluster:
         read: Patterns of topics that streams may read (`*`, `?`, `[a-z]`).
         write: Patterns of topics that dead letters may be sent to, and read from to list and replay them.
         push: Patterns of topics to which clients of the service may push records; by default none.
+        show_records: Patterns of topics whose records the service may show as they are; by default none.
         signatures: The signatures that pushes to some topics need; the first one whose patterns match counts.
         mirror_groups: Patterns of consumer groups in which positions of streams may be mirrored.
         stream_options: Names of the options that a stream may set itself.
@@ -55,6 +57,7 @@ class NamedCluster:
     read: tuple[str, ...] = ANY
     write: tuple[str, ...] = DEAD_LETTERS
     push: tuple[str, ...] = ()
+    show_records: tuple[str, ...] = ()
     signatures: tuple[PushSignature, ...] = ()
     mirror_groups: tuple[str, ...] = MIRROR_GROUPS
     stream_options: tuple[str, ...] = tuple(STREAM_OPTIONS)
@@ -72,6 +75,10 @@ class NamedCluster:
     def may_push(self, topic: str) -> bool:
         """Return whether clients of the service may push records to a topic."""
         return _is_allowed(topic, self.push)
+
+    def may_show(self, topic: str) -> bool:
+        """Return whether the service may show records of a topic as they are."""
+        return _is_allowed(topic, self.show_records)
 
     def signature_of(self, topic: str) -> PushSignature | None:
         """Return the signature that pushes to a topic need; None: they need none."""
@@ -107,6 +114,17 @@ class KafkaClusters:
     def allow_pushes(self) -> bool:
         """Whether clients of the service may push to some topics."""
         return any(cluster.push for cluster in self.by_name.values())
+
+    @property
+    def show_records(self) -> bool:
+        """Whether the service may show records of some topics."""
+        return any(cluster.show_records for cluster in self.by_name.values())
+
+    def of(self, kafka: KafkaSpec) -> NamedCluster | None:
+        """Return the cluster that a stream reads from; None if operators have not named it."""
+        if kafka.bootstrap_servers is None:
+            return self.by_name.get(kafka.cluster or DEFAULT_CLUSTER)
+        return self.at(kafka.bootstrap_servers)
 
     def at(self, bootstrap_servers: str) -> NamedCluster | None:
         """Return the cluster with these servers, in any order; None if there is none."""

@@ -15,6 +15,7 @@
 | `topic` | id, partitions and offsets of a topic; creation of topics for dead letters |
 | `group_offsets` | commits of offsets to a consumer group |
 | `bounded_read` | a range of each partition, read with kafka-python |
+| `topic_record_reader` | single records by partition and offset, read in bounded time |
 | `source` | Spark's source with its options, the offsets that a query starts at, and the checks of its topic |
 | `added_partitions` | the partitions that a stream reads, and those that wait |
 | `lag` | records and seconds that a stream is behind |

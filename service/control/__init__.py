@@ -10,6 +10,7 @@
 | `index_lookup` | rows by the columns of lookup indexes |
 | `view_lookup` | rows of feature views by their keys |
 | `row_explanation`, `row_versions` | why a row has its values; the streams that have written its versions |
+| `raw_records` | the records of topics that a row comes from, as Kafka has them |
 | `row_hypotheses`, `left_out_records` | rows as they would be with one more record, or without some |
 | `read_at_parameters` | the query parameters that name a state of the table, or a bound of changes |
 | `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; consumers of a table |

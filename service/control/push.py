@@ -12,11 +12,7 @@ from typing import Any
 
 import orjson
 
-from braid.formats.clusters.kafka_clusters import (
-    DEFAULT_CLUSTER,
-    KafkaClusters,
-    NamedCluster,
-)
+from braid.formats.clusters.kafka_clusters import KafkaClusters, NamedCluster
 from braid.lake import InvalidRequest, LakeError, Problem, TableSchema
 from braid.records.outgoing_records import (
     IdempotencyKey,
@@ -85,12 +81,7 @@ def push_target(
         InvalidRequest: Operators do not allow pushes to its topic, or its messages name their schemas by id.
     """
     stream = entry_of(document, name).spec
-    servers = stream.kafka.bootstrap_servers
-    cluster = (
-        clusters.by_name.get(stream.kafka.cluster or DEFAULT_CLUSTER)
-        if servers is None
-        else clusters.at(servers)
-    )
+    cluster = clusters.of(stream.kafka)
     if cluster is None or not cluster.may_push(stream.topic):
         place = "its cluster" if cluster is None else f"[clusters.{cluster.name}]"
         raise _refused(

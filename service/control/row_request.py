@@ -20,6 +20,7 @@ MAX_STALENESS: Final = "max_staleness_ms"
 READ_AFTER: Final = "read_after"
 VISIBILITY: Final = "visibility"
 INTEGERS: Final = "integers"
+RAW: Final = "raw"
 _FRESHNESS: Final = (MIN_SNAPSHOT, MAX_STALENESS, READ_AFTER)
 ROW_PARAMETERS: Final = (*READ_AT_PARAMETERS, COLUMNS, *_FRESHNESS, VISIBILITY, INTEGERS)
 """Names of the parameters of a row's address besides the columns of the key."""
@@ -114,6 +115,23 @@ def row_request(
         visibility=_choice(given, VISIBILITY, Visibility.COMPACTED),
         integers=_choice(given, INTEGERS, Integers.NUMBER),
     )
+
+
+def split_raw(
+    schema: TableSchema, parameters: Sequence[tuple[str, str]]
+) -> tuple[bool, Sequence[tuple[str, str]]]:
+    """Return whether an explanation has the raw records, and the other parameters of its address.
+
+    Raises:
+        InvalidRequest: The parameter is neither `true` nor `false`, or given more than once.
+    """
+    if RAW in schema.primary_keys:
+        return False, parameters
+    given, others = split_parameters(parameters, [RAW], summary=_SUMMARY)
+    text = given.get(RAW, "false")
+    if text not in ("true", "false"):
+        raise _refused(RAW, text, "expected `true` or `false`")
+    return text == "true", others
 
 
 def state_of(body: RequestedState) -> tuple[ReadAt, Freshness]:

@@ -132,7 +132,8 @@ async def get_row_status(
     description=(
         "Return why a row has its values: the versions of its key that still exist, and for each column the version "
         "and the record of a stream that give the value, with the reason; and why the others do not. "
-        f"{KEY_PARAMETERS} {_STATES} {FRESHNESS}"
+        f"{KEY_PARAMETERS} {_STATES} {FRESHNESS} With `raw=true` the answer has the Kafka records in `records`, 20 at most, "
+        "as far as their topics still have them and operators allow it."
     ),
 )
 def explain_row(

@@ -3,16 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.formats.json_values import json_row
 from braid.formats.key_values import parse_json_key, parse_key
 from braid.formats.row_certificate import certify
 from braid.lake import Clock, InvalidRequest, KeyExplanation, Problem, SnapshotLookup, TableSchema
+from braid.records.topic_records import TopicRecordReader
 from braid.schemas import HypotheticalRow, RowCertificate, RowExplanation, SnapshotInfo
 from braid.schemas.api import Integers, RowHypothesis, Visibility
+from braid.service.control.raw_records import raw_records
 from braid.service.control.row_explanation import column_origins, row_versions
 from braid.service.control.row_hypotheses import hypothetical_row
 from braid.service.control.row_lookup import measured_ms, snapshot_fields
-from braid.service.control.row_request import RowRequest, check_freshness, row_request, state_of
+from braid.service.control.row_request import (
+    RowRequest,
+    check_freshness,
+    row_request,
+    split_raw,
+    state_of,
+)
 from braid.service.control.row_versions import VersionStreams
 from braid.service.query_parameters import parse_query
 from braid.service.serving.followers import Followers
@@ -49,10 +58,26 @@ class _State:
 class RowExplainer:
     """Explains rows."""
 
-    def __init__(self, followers: Followers, clock: Clock) -> None:
-        """Read what `followers` serve; `clock` tells when older states are read."""
+    def __init__(
+        self,
+        followers: Followers,
+        clock: Clock,
+        *,
+        clusters: KafkaClusters,
+        topic_records: TopicRecordReader | None,
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            followers: What is served.
+            clock: Tells when older states are read.
+            clusters: The Kafka clusters, with the topics of which records may be shown.
+            topic_records: Reads records of topics; None: no record is shown.
+        """
         self._followers = followers
         self._clock = clock
+        self._clusters = clusters
+        self._topic_records = topic_records
 
     def explain(self, identifier: str, query: bytes) -> RowExplanation:
         """Return why a row has its values.
@@ -64,15 +89,21 @@ class RowExplainer:
         Raises:
             What `RowAnswers.row` raises, but `RowNotFound`.
         """
-        state, key = self._state_and_key(identifier, query)
+        state, key, is_raw = self._state_and_key(identifier, query)
         found, streams = state.explain(key), state.streams
-        return RowExplanation(
+        explanation = RowExplanation(
             key=json_row(key, [state.lookup.schema.field(name) for name in key]),
             exists=found.row is not None,
             columns=column_origins(found, streams),
             versions=row_versions(found, streams),
             snapshot=state.snapshot,
         )
+        if not is_raw:
+            return explanation
+        records = raw_records(
+            explanation, streams, clusters=self._clusters, reader=self._topic_records
+        )
+        return explanation.model_copy(update={"records": records})
 
     def certificate(self, identifier: str, query: bytes) -> RowCertificate:
         """Return the certificate of a row.
@@ -80,7 +111,7 @@ class RowExplainer:
         Raises:
             What `explain` raises, and what `certify` raises.
         """
-        state, key = self._state_and_key(identifier, query)
+        state, key, _ = self._state_and_key(identifier, query, takes_raw=False)
         found, streams, snapshot = state.explain(key), state.streams, state.lookup.snapshot
         return certify(
             identifier,
@@ -116,13 +147,19 @@ class RowExplainer:
             snapshot=state.snapshot,
         )
 
-    def _state_and_key(self, identifier: str, query: bytes) -> tuple[_State, dict[str, object]]:
-        """Return the state that an address asks for, and the key."""
+    def _state_and_key(
+        self, identifier: str, query: bytes, *, takes_raw: bool = True
+    ) -> tuple[_State, dict[str, object], bool]:
+        """Return the state that an address asks for, the key, and whether the answer has raw records."""
         parameters = parse_query(query)
-        state, request = self._state(
-            identifier, lambda schema: row_request(schema, parameters, takes_columns=False)
-        )
-        return state, parse_key(state.lookup.schema, request.key)
+
+        def parse(schema: TableSchema) -> RowRequest:
+            others = split_raw(schema, parameters)[1] if takes_raw else parameters
+            return row_request(schema, others, takes_columns=False)
+
+        state, request = self._state(identifier, parse)
+        is_raw = takes_raw and split_raw(state.served.table.lookup.schema, parameters)[0]
+        return state, parse_key(state.lookup.schema, request.key), is_raw
 
     def _state(
         self, identifier: str, parse: Callable[[TableSchema], RowRequest]

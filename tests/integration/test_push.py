@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 from kafka.partitioner.default import murmur2
 
 from braid.formats.clusters.clusters_file import parse_clusters
 from braid.pipelines.kafka.record_producer import KafkaRecordProducer
+from braid.pipelines.kafka.topic_record_reader import KafkaTopicRecords
 from braid.service.app import create_app
 from braid.service.settings import ServiceSettings
 from tests.integration.ingest_bed import IngestBed, left
@@ -27,14 +29,16 @@ def client(bed: IngestBed) -> Iterator[HttpClient]:
     [clusters.default]
     bootstrap_servers = "{bed.broker.bootstrap_servers}"
     push = ["*"]
+    show_records = ["*"]
     """
     clusters = parse_clusters(text, source="clusters.toml")
-    producer = KafkaRecordProducer(clusters)
+    producer, topic_records = KafkaRecordProducer(clusters), KafkaTopicRecords(clusters)
     settings = ServiceSettings(warehouse=bed.warehouse, clusters=clusters, follow_ms=20)
-    app = create_app(settings, producer=producer)
+    app = create_app(settings, producer=producer, topic_records=topic_records)
     yield HttpClient(app)
     app.state.components.followers.close()
     producer.close()
+    topic_records.close()
 
 
 def test_a_row_is_read_after_its_pushed_records(bed: IngestBed, client: HttpClient) -> None:
@@ -53,6 +57,7 @@ def test_a_row_is_read_after_its_pushed_records(bed: IngestBed, client: HttpClie
         # An older version of a row arrives late, and loses.
         late = client.post(f"{TABLE}/streams/left/records", json={"value": left(3, 0, "old")})
         row = read_after(client, "rows", 3, late)
+    explained = client.get(f"{TABLE}/rows/explain", params={"id": 3, "raw": "true"})
 
     partitions = [(murmur2(str(number).encode()) & 0x7FFFFFFF) % 3 for number in numbers]
     assert [one["partition"] for one in accepted] == partitions
@@ -64,6 +69,13 @@ def test_a_row_is_read_after_its_pushed_records(bed: IngestBed, client: HttpClie
         (one["partition"], one["offset"]) for one in accepted
     ]
     assert row["row"]["a"] == "x"
+    # The records that won and lost are still in the topic.
+    won, lost = explained.json()["records"]
+    assert [won["state"], lost["state"]] == ["present", "present"]
+    assert orjson.loads(won["value"]["text"]) == left(3, 1, "x")
+    assert orjson.loads(lost["value"]["text"]) == left(3, 0, "old")
+    assert won["arrival"]["offset"] == arrivals[3]["offset"]
+    assert won["result"]["row"]["a"] == "x"
     assert len(bed.records(topic)) == len(numbers) + 1
 
 

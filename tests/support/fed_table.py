@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import (
     BatchAccount,
     Catalog,
@@ -20,9 +21,11 @@ from braid.records.accepted_rows import accepted_rows, write_rows
 from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.records.record_reader import RecordReader
 from braid.records.stream_plan import StreamPlan, plan_stream
+from braid.records.topic_records import TopicRecord
 from braid.schemas import TableDocument
 from braid.service.app import create_app
 from braid.service.settings import ServiceSettings
+from tests.support.memory_topics import MemoryTopics
 from tests.unit.service.http_client import HttpClient
 
 DATABASE, NAME = "shop", "orders"
@@ -37,6 +40,11 @@ class Message:
     value: Mapping[str, Any] | None
     key: bytes | None = None
     partition: int = 0
+
+    @property
+    def text(self) -> str | None:
+        """The value as it is produced."""
+        return None if self.value is None else orjson.dumps(self.value).decode()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,18 +64,28 @@ class FedTable:
         declaration: The body of its registration.
         streams: The bodies of the registrations of its streams, by name.
         partitions: The number of partitions of every topic.
+        clusters: The Kafka clusters of the service.
+        topics: What the topics have; the service reads it.
     """
 
     declaration: Mapping[str, Any]
     streams: Mapping[str, Mapping[str, Any]]
     partitions: int = 2
     clock: ManualClock = field(default_factory=ManualClock)
+    clusters: KafkaClusters = field(default_factory=KafkaClusters)
+    topics: MemoryTopics = field(default_factory=MemoryTopics)
 
     def __post_init__(self) -> None:
         self.file_io = MemoryFileIO(clock=self.clock)
         self.catalog = Catalog("/w", file_io=self.file_io, clock=self.clock)
-        settings = ServiceSettings(warehouse="/w")
-        app = create_app(settings, catalog=self.catalog, file_io=self.file_io, clock=self.clock)
+        settings = ServiceSettings(warehouse="/w", clusters=self.clusters)
+        app = create_app(
+            settings,
+            catalog=self.catalog,
+            file_io=self.file_io,
+            clock=self.clock,
+            topic_records=self.topics,
+        )
         self.client = HttpClient(app)
         self.client.put(TABLE, json=self.declaration).raise_for_status()
         for name, body in self.streams.items():
@@ -88,8 +106,16 @@ class FedTable:
         start = dict(feed.offsets)
         offsets = []
         for message in messages:
-            offsets.append(feed.offsets[message.partition])
+            offset = feed.offsets[message.partition]
+            offsets.append(offset)
             feed.offsets[message.partition] += 1
+            record = TopicRecord(
+                key=message.key,
+                value=None if message.text is None else message.text.encode(),
+                headers=(),
+                timestamp_ms=self.clock.now_ms(),
+            )
+            self.topics.add(feed.plan.spec.topic, (message.partition, offset), record)
         found = RecordReader(feed.plan, self.table.schema).read(self._records(messages, offsets))
         faults = {row: found.faults[row] for row in found.faults.rows}
         assert not faults, faults
@@ -158,7 +184,7 @@ class FedTable:
 
     def _records(self, messages: Sequence[Message], offsets: Sequence[int]) -> pa.RecordBatch:
         now_us = self.clock.now_ms() * 1_000
-        values = [None if one.value is None else orjson.dumps(one.value) for one in messages]
+        values = [None if one.text is None else one.text.encode() for one in messages]
         columns = {
             KEY: pa.array([one.key for one in messages], pa.binary()),
             VALUE: pa.array(values, pa.binary()),

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from braid.formats.clusters.clusters_file import parse_clusters
 from braid.lake import ManualClock, Reason
-from braid.service.control.row_explanation import KEPT
+from braid.schemas.explanation import KEPT
 from tests.support.doc_examples import ROOT
 from tests.support.fed_table import FedTable, Message
 from tests.support.program import run_braid
@@ -20,6 +21,10 @@ GUIDE = (_GUIDES / "why-a-value-won.md").read_text(encoding="utf-8")
     r"```json\n(\{\n  \"columns\".*?)```",
     (_GUIDES / "why-this-value.md").read_text(encoding="utf-8"),
     re.DOTALL,
+)
+[CLUSTERS] = (
+    text.replace("clusters.shop", "clusters.default").replace("shop.*", "*")
+    for text in re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
 )
 RECORDS = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| `(.*)` \|$", GUIDE, re.MULTILINE)
 
@@ -39,6 +44,7 @@ def bed() -> FedTable:
             "parcels": {"topic": "parcels", "partitioned_by_key": True},
         },
         clock=ManualClock(start_ms=int(now.timestamp()) * 1_000),
+        clusters=parse_clusters(CLUSTERS, source="clusters.toml"),
     )
     for stream, partition, offset, record in RECORDS:
         message = Message(value=json.loads(record), partition=int(partition))
@@ -51,6 +57,16 @@ def test_the_explanation_is_that_of_the_page(bed: FedTable) -> None:
 
     assert len(RECORDS) == 4
     assert bed.get("rows/explain?id=7")["columns"]["total"] == expected
+
+
+def test_the_record_is_shown_as_on_the_page(bed: FedTable) -> None:
+    [expected] = blocks("record")
+
+    record = bed.get("rows/explain?id=7&raw=true")["records"][0]
+
+    result = record.pop("result")
+    assert record == expected
+    assert (result["outcome"], result["row"]["total"]) == ("row", "13.00")
 
 
 def test_the_page_has_all_reasons() -> None:

@@ -27,6 +27,7 @@ def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
         read = ["shop.*"]
         write = ["shop.*.dead"]
         push = ["shop.orders"]
+        show_records = ["shop.parcels"]
         mirror_groups = ["lag-*"]
         stream_options = ["max.poll.records"]
         [clusters.shop.options]
@@ -43,6 +44,8 @@ def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
     assert (shop.may_write("shop.orders.dead"), shop.may_write("shop.orders")) == (True, False)
     assert (shop.may_push("shop.orders"), shop.may_push("shop.parcels")) == (True, False)
     assert clusters.allow_pushes
+    assert (shop.may_show("shop.orders"), shop.may_show("shop.parcels")) == (False, True)
+    assert clusters.show_records
     assert (shop.may_mirror("lag-orders"), shop.may_mirror("braid.orders")) == (True, False)
     # Not resolved: services read the file as well, and need no secret.
     assert '"${env:USER}"' in shop.options["sasl.jaas.config"]
