@@ -38,6 +38,7 @@ from braid.lake.merge.row_machine import (
     segments_of,
     selection_of,
 )
+from braid.lake.merge.selection import Selection
 from braid.lake.merge.spec import ColumnFunction, MergeSpec
 from braid.lake.options.table_options import MergeEngine
 
@@ -80,12 +81,12 @@ class MergeExplanation:
     """The merged row of one key, and why it has its values.
 
     Attributes:
-        row: Key-value table of the merged row; no row if every record was ignored, or the row is deleted.
+        row: The merged row; None if every record was ignored, or the row is deleted.
         order: Numbers of the records in merge order, oldest first.
         columns: The reasons by column, without the primary key.
     """
 
-    row: pa.Table
+    row: Selection | None
     order: tuple[int, ...]
     columns: Mapping[str, ColumnReasons]
 
@@ -105,16 +106,15 @@ def explain_merge(
     """
     records = records_of(table, spec)
     [segment] = segments_of(records, spec)
-    [merged] = merge_segments(records, spec, [segment])
-    rows = [] if merged is None or RowKind(merged.kind).is_retract else [merged]
-    history = _History(records, spec, segment)
+    history = _History(records, spec, segment, compacted)
+    merged = history.merged
     columns = {
-        name: _with_compacted(history.reasons_of(name), compacted)
-        for name in records.cells
-        if name not in spec.key_columns
+        name: history.reasons_of(name) for name in records.cells if name not in spec.key_columns
     }
     return MergeExplanation(
-        row=selection_of(rows, records, spec).copy_from(table),
+        row=None
+        if merged is None or RowKind(merged.kind).is_retract
+        else selection_of([merged], records, spec),
         order=tuple(segment),
         columns=columns,
     )
@@ -123,7 +123,14 @@ def explain_merge(
 class _History:
     """The row of a key after each of its records."""
 
-    def __init__(self, records: Records, spec: MergeSpec, segment: Sequence[int]) -> None:
+    def __init__(
+        self,
+        records: Records,
+        spec: MergeSpec,
+        segment: Sequence[int],
+        compacted: Collection[int],
+    ) -> None:
+        self._compacted = compacted
         self._records = records
         self._spec = spec
         self._segment = segment
@@ -136,15 +143,32 @@ class _History:
         self._rows = list(_rows_after(records, spec, segment))
         self._removes = [self._has_removed(step) for step in range(len(segment))]
         self._owners: dict[str, tuple[int | None, ...]] = {}
+        self._shared: dict[str, ColumnReasons] = {}
+
+    @property
+    def merged(self) -> MergedRow | None:
+        """The row after all records; None if every record was ignored."""
+        return self._rows[-1]
 
     def reasons_of(self, column: str) -> ColumnReasons:
-        """Return the reasons of a column."""
-        function = self._functions.get(column)
-        # Without a group, partial-update does not apply the function of a column.
-        if function is None or not (
+        """Return the reasons of a column; columns that change together have one object."""
+        if not self._is_combined(column):
+            shared = self._shared_column(column)
+            if shared not in self._shared:
+                found = self._chosen(column, self._owners_of(column))
+                self._shared[shared] = _with_compacted(found, self._compacted)
+            return self._shared[shared]
+        return _with_compacted(self._combined_or_last(column), self._compacted)
+
+    def _is_combined(self, column: str) -> bool:
+        """Return whether the function of a column is applied."""
+        # Without a group, partial-update does not apply it.
+        return column in self._functions and (
             self._spec.engine is MergeEngine.AGGREGATION or column in self._group_of
-        ):
-            return self._chosen(column, self._owners_of(column))
+        )
+
+    def _combined_or_last(self, column: str) -> ColumnReasons:
+        function = self._functions[column]
         if function.name in _REPLACING:
             return self._chosen(column, tuple(self._owners_of_last(column, function)))
         return self._combined(column, function)
@@ -203,16 +227,22 @@ class _History:
 
     def _owners_of(self, column: str) -> tuple[int | None, ...]:
         """Return after each step the record that gives the value of a column without a function."""
-        group = self._group_of.get(column)
-        # The columns of a group change together, and so do all columns under an engine that chooses records.
-        shared = column if group is None else group.ordering[0]
-        if self._chooses_records:
-            shared = self._spec.key_columns[0]
+        group, shared = self._group_of.get(column), self._shared_column(column)
         if shared not in self._owners:
             self._owners[shared] = tuple(
                 self._owner_after(step, shared, group) for step in range(len(self._segment))
             )
         return self._owners[shared]
+
+    def _shared_column(self, column: str) -> str:
+        """Return one of the columns without a function that change together with a column.
+
+        The columns of a group do, and so do all columns under an engine that chooses records.
+        """
+        if self._chooses_records:
+            return self._spec.key_columns[0]
+        group = self._group_of.get(column)
+        return column if group is None else group.ordering[0]
 
     def _owner_after(self, step: int, column: str, group: SequenceGroup | None) -> int | None:
         record = self._segment[step]

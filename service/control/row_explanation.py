@@ -1,28 +1,48 @@
 """Explanation of a row as an answer: the engine's reasons, with streams, topics and offsets."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from braid.formats.json_values import json_value
 from braid.lake import ColumnReasons, KeyExplanation, Reason
-from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import ColumnOrigin, OtherVersion, RecordPlace, RowVersion, Winner
+from braid.schemas.explanation import KEPT
 from braid.service.control.row_versions import VersionStreams, takes_part
 from braid.service.times import iso_utc
-
-KEPT = "kept"
-"""The reason of a version that leaves a kept column as it is; to the engine, it is a value without an order."""
 
 
 def column_origins(found: KeyExplanation, streams: VersionStreams) -> dict[str, ColumnOrigin]:
     """Return by column, without the key and the columns that order kept ones, why it has its value."""
     row = found.row or {}
-    fields = {field.name: field for field in shown_fields(streams.schema)}
-    return {
-        name: _origin(name, json_value(row.get(name), fields[name].type), why, found, streams)
-        for name, why in found.columns.items()
-        if name in fields
-    }
+    # The columns of a group have one object of reasons, and so do their origins.
+    parts: dict[tuple[int, str | None], _Origin] = {}
+    origins: dict[str, ColumnOrigin] = {}
+    for field in streams.shown_fields:
+        why = found.columns.get(field.name)
+        if why is None:
+            continue
+        group = streams.group_of.get(field.name)
+        part = (id(why), None if group is None else group.name)
+        if part not in parts:
+            parts[part] = _origin(field.name, why, found, streams)
+        origin = parts[part]
+        origins[field.name] = ColumnOrigin(
+            value=json_value(row.get(field.name), field.type),
+            group=part[1],
+            reason=origin.reason,
+            winner=origin.winner,
+            others=origin.others,
+        )
+    return origins
+
+
+def version_reasons(origin: ColumnOrigin) -> list[str]:
+    """Return the reason of each version, the winner's included, oldest first."""
+    reasons = {other.version: other.reason for other in origin.others}
+    if origin.winner is not None and origin.reason is not None:
+        reasons[origin.winner.version] = origin.reason
+    return [reasons[version] for version in sorted(reasons)]
 
 
 def row_versions(found: KeyExplanation, streams: VersionStreams) -> tuple[RowVersion, ...]:
@@ -31,9 +51,18 @@ def row_versions(found: KeyExplanation, streams: VersionStreams) -> tuple[RowVer
     return tuple(_version(number, found, streams) for number in numbers)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin:
+    """What columns that change together have in common: see `ColumnOrigin`."""
+
+    reason: str | None
+    winner: Winner | None
+    others: tuple[OtherVersion, ...]
+
+
 def _origin(
-    name: str, value: Any, why: ColumnReasons, found: KeyExplanation, streams: VersionStreams
-) -> ColumnOrigin:
+    name: str, why: ColumnReasons, found: KeyExplanation, streams: VersionStreams
+) -> _Origin:
     group = streams.group_of.get(name)
     reasons: dict[int, str] = dict(why.reasons)
     if name in streams.kept and group is not None:
@@ -49,9 +78,7 @@ def _origin(
         winner = Winner(version=why.winner, **dict(place))
     elif Reason.AGGREGATED in reasons.values() or Reason.COMPACTED in reasons.values():
         reason = Reason.AGGREGATED
-    return ColumnOrigin(
-        value=value,
-        group=None if group is None else group.name,
+    return _Origin(
         reason=reason,
         winner=winner,
         others=tuple(
@@ -91,9 +118,9 @@ def _version(number: int, found: KeyExplanation, streams: VersionStreams) -> Row
 
 
 def _values(values: Mapping[str, object], streams: VersionStreams) -> dict[str, Any]:
-    schema = streams.schema
+    key = streams.schema.primary_keys
     return {
         field.name: json_value(values[field.name], field.type)
-        for field in shown_fields(schema)
-        if field.name not in schema.primary_keys and values[field.name] is not None
+        for field in streams.shown_fields
+        if field.name not in key and values[field.name] is not None
     }

@@ -12,6 +12,7 @@ from typing import Any
 
 from braid.formats.json_values import json_value
 from braid.lake import (
+    DataField,
     GroupOrder,
     KeyVersions,
     Row,
@@ -22,7 +23,12 @@ from braid.lake import (
     split_offset,
     trailing_integers,
 )
-from braid.registry.layout.physical_table import KeptColumn, PhysicalGroup, physical_groups
+from braid.registry.layout.physical_table import (
+    KeptColumn,
+    PhysicalGroup,
+    physical_groups,
+    shown_fields,
+)
 from braid.schemas import Arrival, RecordPlace, TableDocument
 
 
@@ -50,6 +56,11 @@ class VersionStreams:
             for group in physical_groups(self.document.table)
             if any(name in self.schema.fields_by_name for name in group.ordering)
         )
+
+    @cached_property
+    def shown_fields(self) -> tuple[DataField, ...]:
+        """The columns of answers."""
+        return shown_fields(self.schema)
 
     @cached_property
     def group_of(self) -> Mapping[str, PhysicalGroup]:

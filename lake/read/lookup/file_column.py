@@ -57,10 +57,15 @@ def gather(
         return _scatter(columns[0].array.type, plain, placements, count=len(order))
     # Other columns cannot be scattered: taken file by file, concatenated, then reordered.
     taken = [
-        combined_array(column.array.take(row_array(rows)))
+        combined_array(_rows(column.array, rows))
         for column, (rows, _) in zip(columns, placements, strict=True)
     ]
     return taken[0] if len(taken) == 1 else pa.concat_arrays(taken).take(order)
+
+
+def _rows(array: pa.Array | pa.ChunkedArray, rows: Rows) -> pa.Array | pa.ChunkedArray:
+    # A slice of one row takes a tenth of the time of `take`.
+    return array.slice(int(rows[0]), 1) if len(rows) == 1 else array.take(row_array(rows))
 
 
 def _scatter(

@@ -42,11 +42,11 @@ class LookupHistory:
     """Rows of a snapshot as if nothing had been compacted, as far back as snapshots exist.
 
     Attributes:
-        lookup: The lookup in the files before compactions.
+        lookup: The lookup in the files before compactions; None: no compaction was undone, so they are those of the snapshot.
         origins: The snapshot that has written a file, by the file's name.
     """
 
-    lookup: SnapshotLookup
+    lookup: SnapshotLookup | None
     origins: Mapping[str, Snapshot]
 
 

@@ -186,12 +186,13 @@ class SnapshotLookup:
                 raise self._keys.several_rows(key, len(found))
             return found[0] if found else None
 
-    def are_live(self, rows: pa.Table) -> bool:
-        """Return whether none of some rows, which have all columns, is expired now."""
+    def is_live(self, row: Row) -> bool:
+        """Return whether a row, which has all columns, is not expired now."""
         if self._expiry is None:
             return True
         live = self._expiry.at(self._clock.now_ms())
-        return pc.all(live.matches(combined_array(rows.column(live.column)))).as_py() is not False
+        value = pa.array([row[live.column]], self._schema.arrow_schema.field(live.column).type)
+        return pc.all(live.matches(value)).as_py() is not False
 
     def _keyed_rows(self, keys: KeyArrays, names: tuple[str, ...]) -> KeyedRows:
         """Return the rows of those keys that have a row which is not expired."""

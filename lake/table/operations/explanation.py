@@ -35,30 +35,37 @@ def explain(
 ) -> KeyExplanation:
     """Return why a row has its values (see `Table.explain`)."""
     history = _history(table, lookup)
-    live = lookup.records_of(key)
-    if live is not None and len(live.files) > VERSIONS_MAX:
-        message = (
-            f"the row has {len(live.files)} versions, and at most {VERSIONS_MAX} are explained\n"
-            "hint: compact the table, which merges them"
-        )
-        raise LimitExceeded(message)
-    found = explain_versions(_versions(lookup, live, history))
-    if history is not None:
+    found: KeyExplanation | None = None
+    if history is not None and history.lookup is not None:
         try:
-            whole = history.lookup.records_of(key)
+            records = history.lookup.records_of(key)
         except CorruptData:
             # Its files may have been deleted since the history was read; then a newer history lacks them.
             if _history(table, lookup) is history:
                 raise
             return explain(table, lookup, key)
-        if whole is not None and len(whole.files) <= VERSIONS_MAX:
-            before = explain_versions(_versions(lookup, whole, history))
+        if records is not None and len(records.files) <= VERSIONS_MAX:
+            found = _live(lookup, explain_versions(_versions(lookup, records, history)))
             # Where a compaction has dropped deletes or rounded sums, only what is stored now explains the row.
-            if repr(before.row) == repr(found.row):
-                found = before
-    return (
-        found if lookup.are_live(found.merged) else replace(found, merged=found.merged.slice(0, 0))
-    )
+            if repr(found.row) != repr(lookup.get(key)):
+                found = None
+    if found is not None:
+        return found
+    records = lookup.records_of(key)
+    if records is not None and len(records.files) > VERSIONS_MAX:
+        message = (
+            f"the row has {len(records.files)} versions, and at most {VERSIONS_MAX} are explained\n"
+            "hint: compact the table, which merges them"
+        )
+        raise LimitExceeded(message)
+    return _live(lookup, explain_versions(_versions(lookup, records, history)))
+
+
+def _live(lookup: SnapshotLookup, found: KeyExplanation) -> KeyExplanation:
+    """Return an explanation without its row if this is expired now."""
+    if found.row is None or lookup.is_live(found.row):
+        return found
+    return replace(found, row=None)
 
 
 def _versions(
@@ -91,6 +98,10 @@ def _history(table: OpenedTable, lookup: SnapshotLookup) -> LookupHistory | None
             _earlier(table, snapshot, oldest),
             table.store.manifests,
         )
+        if {entry.identity for entry in found.entries} == {
+            entry.identity for entry in lookup.visible_files
+        }:
+            return LookupHistory(lookup=None, origins=found.origins)
         source = lookup.source
         files = replace(
             source,

@@ -21,9 +21,10 @@ from braid.lake.format.system_columns import (
 from braid.lake.merge.explanation import ColumnReasons, MergeExplanation, explain_merge
 from braid.lake.merge.failing_key import error_of_key
 from braid.lake.merge.fold import fold
+from braid.lake.merge.selection import NO_ROW, Pick, Selection
 from braid.lake.merge.spec import merge_spec
 from braid.lake.merge.value_checks import ValueChecks
-from braid.lake.read.lookup.python_rows import Row, python_rows
+from braid.lake.read.lookup.python_rows import Row, python_columns, python_rows
 from braid.lake.write.rows.stored_rows import key_value_table, stored_rows
 
 
@@ -137,7 +138,7 @@ class KeyExplanation:
         kinds: The row kind of each version.
         sequence_numbers: The sequence number of each version.
         values: The values of each version.
-        merged: The row as a table of all columns; without a row if there is none.
+        row: The row as Python values; None: there is none.
         columns: By column without the primary key, the reasons by the number of the version.
     """
 
@@ -145,14 +146,8 @@ class KeyExplanation:
     kinds: tuple[RowKind, ...]
     sequence_numbers: tuple[int, ...]
     values: tuple[Row, ...]
-    merged: pa.Table
+    row: Row | None
     columns: Mapping[str, ColumnReasons]
-
-    @property
-    def row(self) -> Row | None:
-        """The row as Python values; None: there is none."""
-        rows = [row for batch in self.merged.to_batches() for row in python_rows(batch)]
-        return rows[0] if rows else None
 
 
 def explain_versions(versions: KeyVersions) -> KeyExplanation:
@@ -162,41 +157,58 @@ def explain_versions(versions: KeyVersions) -> KeyExplanation:
         SchemaMismatch: The versions cannot be merged.
         UnsupportedFeature: A date or time that Python cannot hold.
     """
-    names = versions.schema.field_names
     if not len(versions):
-        nothing = versions.records.select(names)
         return KeyExplanation(
-            versions=versions,
-            kinds=(),
-            sequence_numbers=(),
-            values=(),
-            merged=nothing,
-            columns={},
+            versions=versions, kinds=(), sequence_numbers=(), values=(), row=None, columns={}
         )
     merged = _explain(versions)
     # In merge order, so that numbers of versions say which is newer.
     order = merged.order
     numbers = {record: number for number, record in enumerate(order)}
+    [batch] = versions.records.select(versions.schema.field_names).combine_chunks().to_batches()
+    values = python_rows(batch)
+    kinds, sequence_numbers = (
+        versions.records.column(name).to_pylist() for name in (VALUE_KIND, SEQUENCE_NUMBER)
+    )
     in_order = KeyVersions(
         schema=versions.schema,
-        records=versions.records.take(pa.array(order, pa.int64())).combine_chunks(),
+        records=versions.records.take(pa.array(order, pa.int64())),
         sources=tuple(versions.sources[record] for record in order),
     )
-    [batch] = in_order.records.select(names).to_batches()
     return KeyExplanation(
         versions=in_order,
-        kinds=tuple(RowKind(kind) for kind in in_order.records.column(VALUE_KIND).to_pylist()),
-        sequence_numbers=tuple(in_order.records.column(SEQUENCE_NUMBER).to_pylist()),
-        values=tuple(python_rows(batch)),
-        merged=merged.row.select(names),
-        columns={
-            name: ColumnReasons(
-                winner=None if found.winner is None else numbers[found.winner],
-                reasons={numbers[record]: reason for record, reason in found.reasons.items()},
-            )
-            for name, found in merged.columns.items()
-        },
+        kinds=tuple(RowKind(kinds[record]) for record in order),
+        sequence_numbers=tuple(sequence_numbers[record] for record in order),
+        values=tuple(values[record] for record in order),
+        row=None if merged.row is None else _values_of(merged.row, values),
+        columns=_numbered(merged.columns, numbers),
     )
+
+
+def _values_of(merged: Selection, values: Sequence[Row]) -> Row:
+    """Return the values of a merged row: those of the versions that give them, and computed ones."""
+    row: Row = {}
+    for name, cell in merged.columns.items():
+        if isinstance(cell, Pick):
+            [record] = cell.rows.tolist()
+            row[name] = None if record == NO_ROW else values[record][name]
+        else:
+            [row[name]] = python_columns(pa.record_batch({name: cell}))[name]
+    return row
+
+
+def _numbered(
+    columns: Mapping[str, ColumnReasons], numbers: Mapping[int, int]
+) -> dict[str, ColumnReasons]:
+    """Return reasons by the numbers of versions; columns that have one object have one again."""
+    renumbered = {
+        id(found): ColumnReasons(
+            winner=None if found.winner is None else numbers[found.winner],
+            reasons={numbers[record]: reason for record, reason in found.reasons.items()},
+        )
+        for found in columns.values()
+    }
+    return {name: renumbered[id(found)] for name, found in columns.items()}
 
 
 def source_of(file: DataFileMeta, origins: Mapping[str, Snapshot]) -> VersionSource:

@@ -1,6 +1,7 @@
 """Explanations of merges: who gives each value, and why the others do not."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,14 +17,30 @@ GROUP = PARTIAL | {"fields.g.sequence-group": "a,b"}
 GROUPS = {**GROUP, "fields.h.sequence-group": "c"}
 
 
-def explained(options: Mapping[str, str], header: str, *rows: str, **more: Any) -> MergeExplanation:
+@dataclass(frozen=True)
+class Explained:
+    """The explanation of records."""
+
+    records: pa.Table
+    found: MergeExplanation
+
+    @property
+    def row(self) -> pa.Table:
+        """The merged row as a table; without a row if there is none."""
+        row = self.found.row
+        return self.records.slice(0, 0) if row is None else row.copy_from(self.records)
+
+
+def explained(options: Mapping[str, str], header: str, *rows: str, **more: Any) -> Explained:
     columns = "k INT NOT NULL, " + ", ".join(f"{name} INT" for name in header.split()[1:])
     spec = merge_spec(given_schema(columns, options=options))
-    return explain_merge(given_records(header, *rows), spec, **more)
+    records = given_records(header, *rows)
+    return Explained(records, explain_merge(records, spec, **more))
 
 
-def shown(found: MergeExplanation, column: str) -> str:
+def shown(explained: Explained, column: str) -> str:
     """Return the winner and the reasons in the order of the records: `1: late, newer-sequence`."""
+    found = explained.found
     reasons = found.columns[column]
     texts = [reasons.reasons[number] for number in sorted(found.order)]
     return f"{reasons.winner}: {', '.join(texts)}"
@@ -135,7 +152,7 @@ def test_a_removed_row_has_no_values_of_older_records() -> None:
     found = explained(options, "k g a b h c", "+I 1 5 10 1 2 3", "-D 1 6 _ _ _ _")
 
     for column in "gabhc":
-        reasons = found.columns[column].reasons
+        reasons = found.found.columns[column].reasons
         assert [reasons[0], reasons[1]] == ["retracted", "retracted"]
     assert found.row.num_rows == 0
 
@@ -174,7 +191,7 @@ def test_a_record_with_a_smaller_sequence_field_is_late() -> None:
     found = explained({"sequence.field": "a"}, "k a b", "+I 1 10 1", "+I 1 9 2", "+I 1 11 3")
 
     assert shown(found, "b") == "2: newer-sequence, late, newer-sequence"
-    assert found.order == (1, 0, 2)
+    assert found.found.order == (1, 0, 2)
 
 
 def test_first_row_keeps_the_first_record() -> None:
@@ -199,7 +216,7 @@ def test_values_of_every_type_stay_as_they_are() -> None:
     records = records.append_column("m", pa.array([[1], None], types["m"]))
     records = records.append_column("t", pa.array([5, 6], pa.int32()).view(types["t"]))
 
-    found = explain_merge(records, spec)
+    found = Explained(records, explain_merge(records, spec))
 
     assert shown(found, "m") == "0: only-version, null-skipped"
     assert found.row.column("m").to_pylist() == [[1]]
