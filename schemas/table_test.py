@@ -51,6 +51,8 @@ class ExpectedRow(Contract):
         exists: Whether there is such a row.
         row: Expected values by column, as they are answered over HTTP; columns that are not named may have any value.
         groups: Expected states of sequence groups, by name.
+        reasons: By column, the expected reason of each version of the row, as in an explanation, oldest version first. In a
+            test that expects reasons, each record is committed alone, and so is a version of its own.
         complete: Whether the row is complete; None: either.
     """
 
@@ -58,6 +60,9 @@ class ExpectedRow(Contract):
     exists: StrictBool = True
     row: Annotated[Mapping[str, JsonValue], at_most(COLUMNS_MAX)] = Field(default_factory=dict)
     groups: Annotated[Mapping[str, GroupState], at_most(COLUMNS_MAX)] = Field(default_factory=dict)
+    reasons: Annotated[
+        Mapping[str, Annotated[tuple[str, ...], at_most(GIVEN_MAX)]], at_most(COLUMNS_MAX)
+    ] = Field(default_factory=dict, examples=[{"total": ["newer-sequence", "late"]}])
     complete: StrictBool | None = None
 
 

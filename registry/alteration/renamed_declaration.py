@@ -68,7 +68,7 @@ def _renamed_tests(tests: TableTests, old: str, new: str) -> TableTests:
     def renamed(row: ExpectedRow) -> ExpectedRow:
         update = {
             field: {new if name == old else name: value for name, value in values.items()}
-            for field, values in (("key", row.key), ("row", row.row))
+            for field, values in (("key", row.key), ("row", row.row), ("reasons", row.reasons))
         }
         return row.model_copy(update=update)
 

@@ -61,7 +61,7 @@ def written(given: Sequence[dict[str, Any]]) -> tuple[Table, list[dict[str, str]
     letters: list[dict[str, str]] = []
     records = placed_records([GivenRecord.model_validate(one) for one in given])
     count = 0
-    for stream, batch in batches_of(records):
+    for stream, batch in batches_of(records, are_single=False):
         plan = plan_stream(
             table=DOCUMENT.identifier,
             spec=DOCUMENT.table,

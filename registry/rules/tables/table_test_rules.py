@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from braid.formats.dead_letter import DeadLetterReason
+from braid.lake import Reason
 from braid.registry.layout.physical_table import physical_groups
 from braid.registry.rules.tables.row_rules import check_group
 from braid.schemas import ExpectedRow, FieldProblem, TableSpec, TableTest
+from braid.schemas.explanation import KEPT
 from braid.schemas.field_problems import problem_at, quoted_list
 from braid.schemas.table_test import RECORDS_MAX
 
 _REASONS: Final = tuple(reason.value for reason in DeadLetterReason)
+_REASONS_OF_VERSIONS: Final = (*(reason.value for reason in Reason), KEPT)
 
 
 def check_table_tests(spec: TableSpec) -> Iterator[FieldProblem]:
@@ -87,14 +90,25 @@ def _check_row(spec: TableSpec, row: ExpectedRow, *path: str | int) -> Iterator[
         if name not in {kept.order_column for kept in group.kept_columns}
     ]
     known = {*spec.column_names, *generated}
-    for name in row.row:
-        if name not in known:
+    named = [("row", name) for name in row.row] + [("reasons", name) for name in row.reasons]
+    for field, name in named:
+        if name not in known or (field == "reasons" and name in spec.primary_key):
             yield problem_at(
                 *path,
-                *("row", name),
+                *(field, name),
                 value=name,
                 message="no such column",
                 hint=f"columns: {quoted_list([*spec.column_names, *generated])}",
+            )
+    for name, reasons in row.reasons.items():
+        unknown = [reason for reason in reasons if reason not in _REASONS_OF_VERSIONS]
+        if unknown:
+            yield problem_at(
+                *path,
+                *("reasons", name),
+                value=unknown[0],
+                message="no such reason",
+                hint=f"reasons: {quoted_list(_REASONS_OF_VERSIONS)}",
             )
     for name in row.groups:
         yield from check_group(spec, name, *path, "groups", name)
@@ -105,5 +119,5 @@ def tests_with_column(spec: TableSpec, column: str) -> list[str]:
     return [
         case.name
         for case in spec.tests.cases
-        if any(column in row.row or column in row.key for row in case.expect.rows)
+        if any(column in {*row.row, *row.reasons, *row.key} for row in case.expect.rows)
     ]

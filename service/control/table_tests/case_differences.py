@@ -27,10 +27,12 @@ class FoundRow:
     Attributes:
         values: JSON values by column; None: there is no such row.
         status: The status of the row.
+        reasons: By column that the test expects reasons of, the reason of each version, oldest first.
     """
 
     values: Mapping[str, Any] | None
     status: RowStatus
+    reasons: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,18 @@ def row_differences(expected: ExpectedRow, found: FoundRow, index: int) -> Itera
                 expected=state.value,
                 found=state_found,
                 message=f"{what}, group `{name}`: expected {state.value}, found {state_found}",
+            )
+    for column, expected_reasons in expected.reasons.items():
+        reasons, reasons_found = list(expected_reasons), list(found.reasons.get(column, ()))
+        if reasons != reasons_found:
+            yield CaseDifference(
+                **_place(*path, "reasons", column),
+                key=key,
+                column=column,
+                expected=_shown(reasons),
+                found=_shown(reasons_found),
+                message=f"{what}, column `{column}`: expected the reasons {_text(reasons)}, "
+                f"found {_text(reasons_found)}",
             )
     if expected.complete not in (None, found.status.complete):
         yield CaseDifference(

@@ -8,7 +8,8 @@ A test does not change the columns of its table: with `on_new_field: evolve`, to
 value that only a wider type could hold is a dead letter.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -23,6 +24,7 @@ from braid.lake import (
     LakeError,
     ManualClock,
     MemoryFileIO,
+    SnapshotLookup,
     Table,
     UnsupportedFeature,
 )
@@ -49,8 +51,10 @@ from braid.schemas import (
     TableDocument,
     TableTest,
 )
+from braid.service.control.row_explanation import column_origins, version_reasons
 from braid.service.control.row_lookup import LookedUp
 from braid.service.control.row_status import row_status
+from braid.service.control.row_versions import VersionStreams
 from braid.service.control.table_tests.case_differences import (
     DIFFERENCES_MAX,
     FoundDeadLetter,
@@ -98,9 +102,10 @@ class CaseRuns:
         placed = placed_records(case.given)
         now_ms = newest_ms(placed) if case.read_at_ms is None else case.read_at_ms
         table = self._new_table(ManualClock(start_ms=now_ms))
+        has_reasons = any(row.reasons for row in case.expect.rows)
         letters = [
             FoundDeadLetter(stream=stream, reason=fault.reason.value, message=fault.message)
-            for stream, records in batches_of(placed)
+            for stream, records in batches_of(placed, are_single=has_reasons)
             for fault in self._read(table, stream, records)
         ]
         if table.schema.table_options.hides_level_0:
@@ -188,7 +193,20 @@ class CaseRuns:
                 snapshot=at.snapshot,
             )
             values = None if row is None else at.write_row(row)
-            yield from row_differences(wanted, FoundRow(values=values, status=status), index)
+            found = FoundRow(values=values, status=status, reasons={})
+            if wanted.reasons:
+                found = replace(found, reasons=self._reasons(table, lookup, key))
+            yield from row_differences(wanted, found, index)
+
+    def _reasons(
+        self, table: Table, lookup: SnapshotLookup, key: Mapping[str, object]
+    ) -> dict[str, list[str]]:
+        """Return by column the reason of each version of a row, oldest first."""
+        streams = VersionStreams(
+            document=self._document, schema=lookup.schema, snapshot=lookup.snapshot
+        )
+        origins = column_origins(table.explain(key, at=lookup), streams)
+        return {name: version_reasons(origin) for name, origin in origins.items()}
 
 
 def _commit(table: Table, rows: pa.RecordBatch) -> None:

@@ -37,7 +37,12 @@ def newest_ms(placed: Sequence[GivenRecord]) -> int:
     return max((record.timestamp_ms or 0 for record in placed), default=FIRST_MS)
 
 
-def batches_of(placed: Sequence[GivenRecord]) -> Iterator[tuple[str, list[GivenRecord]]]:
-    """Yield the records in batches of one stream each, in their order, with the name of the stream."""
+def batches_of(
+    placed: Sequence[GivenRecord], *, are_single: bool
+) -> Iterator[tuple[str, list[GivenRecord]]]:
+    """Yield the records in batches of one stream each, in their order, with the name of the stream; `are_single`: one by one."""
+    if are_single:
+        yield from ((record.stream, [record]) for record in placed)
+        return
     for stream, records in groupby(placed, key=lambda record: record.stream):
         yield stream, list(records)

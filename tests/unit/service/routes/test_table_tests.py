@@ -117,7 +117,9 @@ def test_a_stream_that_makes_required_tests_fail_is_refused(client: HttpClient) 
 
 
 def test_a_schema_change_that_makes_required_tests_fail_is_refused(client: HttpClient) -> None:
-    put(client, RIGHT, required=True).raise_for_status()
+    with_reasons = case("right", "1.00")
+    with_reasons["expect"]["rows"][0]["reasons"] = {"total": ["only-version"]}
+    put(client, with_reasons, required=True).raise_for_status()
     client.put(f"{TABLE}/streams/sales", json=SALES).raise_for_status()
     widened = {"change": "update_column_type", "column": "total", "type": "DECIMAL(12, 3)"}
 
@@ -134,6 +136,7 @@ def test_a_schema_change_that_makes_required_tests_fail_is_refused(client: HttpC
     client.post(f"{TABLE}/schema-changes", json={"changes": [renamed]}).raise_for_status()
     (row,) = client.get(TABLE).json()["spec"]["tests"]["cases"][0]["expect"]["rows"]
     assert row["row"] == {"amount": "1.00"}
+    assert row["reasons"] == {"amount": ["only-version"]}
     assert outcomes(client.post(f"{TABLE}:test", json={})) == {"right": "passed"}
 
 

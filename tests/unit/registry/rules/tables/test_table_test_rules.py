@@ -48,6 +48,14 @@ def places(table: TableSpec) -> list[tuple[str | None, str | None]]:
             id="values-of-no-row",
         ),
         pytest.param(
+            [case({"key": KEY, "reasons": {"total": ["late"], "id": ["late"], "paid": ["odd"]}})],
+            [
+                ("/tests/cases/0/expect/rows/0/reasons/id", "id"),
+                ("/tests/cases/0/expect/rows/0/reasons/paid", "odd"),
+            ],
+            id="reasons",
+        ),
+        pytest.param(
             [case({"key": KEY, "groups": {"returns": "absent"}})],
             [("/tests/cases/0/expect/rows/0/groups/returns", "returns")],
             id="no-group",

@@ -51,6 +51,29 @@ def test_a_late_record_loses_and_streams_do_not_disturb_each_other() -> None:
     )
 
 
+def test_the_reasons_of_all_versions_are_expected_in_the_order_of_the_records() -> None:
+    given = sale(2, "12.50"), sale(1, "99.00"), payment("5"), sale(3, "13.00")
+    expected = {
+        "total": ["newer-sequence", "late", "null-skipped", "newer-sequence"],
+        "paid": ["null-skipped", "null-skipped", "only-version", "null-skipped"],
+    }
+
+    assert_passes(case(*given, rows=[{"key": KEY, "reasons": expected}]))
+    result = run(case(*given, rows=[{"key": KEY, "reasons": {"total": ["late"]}}]))
+
+    assert fields(result) == [("expect.rows[0].reasons.total", ["late"], expected["total"])]
+    assert result.differences[0].message == (
+        'the row {"id":7,"region":"eu"}, column `total`: expected the reasons ["late"], '
+        'found ["newer-sequence","late","null-skipped","newer-sequence"]'
+    )
+
+
+def test_a_row_without_versions_has_no_reasons() -> None:
+    missing = {"key": KEY, "exists": False, "reasons": {"total": []}}
+
+    assert_passes(case(rows=[missing]))
+
+
 def test_every_difference_is_named() -> None:
     test = case(
         sale(2, "12.50"),

@@ -46,7 +46,7 @@ def test_each_record_without_a_time_is_a_second_younger_than_the_one_before() ->
 def test_a_batch_has_the_records_of_one_stream_until_another_stream_comes() -> None:
     records = placed(*({"stream": name} for name in "aabbba"))
 
-    batches = list(batches_of(records))
+    batches = list(batches_of(records, are_single=False))
 
     assert [(stream, len(batch)) for stream, batch in batches] == [("a", 2), ("b", 3), ("a", 1)]
     assert [record for _, batch in batches for record in batch] == records
