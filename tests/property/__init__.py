@@ -9,7 +9,7 @@
 | `table_machine` | random operations on a table beside a dictionary |
 | `evolution_machine`, `evolving_model`, `evolving_columns`, `schema_steps` | the same with schema changes: operations, model, its columns, and the changes |
 | `arrival_bed` | streams that feed one table in any interleaving |
-| `explained_rows` | four streams that feed one table, and what explanations of its rows have to say |
+| `explained_bed`, `explained_rows` | a table that four streams feed; the model of its rows, and of what explanations of them have to say |
 | `capture_bed` | a table that is fed by captured changes |
 | `record_kinds_model` | a stream of upserts, deletes and tombstones, and its rows |
 | `lost_update` | the schedule that loses an update where sequence numbers order (decision 0024) |

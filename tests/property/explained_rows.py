@@ -1,18 +1,16 @@
-"""Four streams that feed one table at random, with compactions and expiry, and what explanations of its rows have to say.
+"""A model of four streams that feed one table: its rows, their status, and what explanations of them have to say.
 
-The model knows records, commits, compactions and expiry, and nothing of merge machines. Of a group the newest record is the
-one with the largest declared value, then offset, then partition. A record without a declared value has no part in its group.
-What one commit has for a key is a version, and so is what a compaction of several files has merged, unless the snapshots before
-the compaction exist.
+The model knows records and versions, and nothing of merge machines. Of a group the newest record is the one with the largest
+declared value, then offset, then partition. A record without a declared value has no part in its group. What one commit has for
+a key is a version, and so is what a compaction of several files has merged.
 """
 
-import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
-from braid.lake import ManualClock
-from tests.support.fed_table import FedTable, Message
+from tests.support.fed_table import Message
 
 KEYS: Final = 4
 COMPACTED: Final = "unknown: compacted"
@@ -20,16 +18,30 @@ VALUE_OF: Final = {"sales": "total", "parcels": "carrier", "payments": "paid", "
 ORDERED_BY: Final = {"sales": "version", "payments": "paid_at", "clicks": "seen"}
 KEPT: Final = "note"
 """The kept column of `sales`."""
-_CLEARS: Final = ("sales", "parcels")
-_DECLARATION: Final[dict[str, Any]] = {
+HIGHEST: Final = "highest"
+"""The column of `clicks` with the largest value; `visits` has their sum."""
+STALE_AFTER_S: Final = {"sales": 4, "parcels": None, "payments": 1, "clicks": 9}
+COMPLETE_WHEN: Final = ("sales", "payments")
+CLEARS: Final = ("sales", "parcels")
+DECLARATION: Final[dict[str, Any]] = {
     "columns": [
         {"name": "id", "type": "INT"},
         *({"name": name, "type": "INT"} for name in ("version", "paid_at", "seen")),
         *({"name": name, "type": "INT"} for name in ("total", "note", "carrier", "paid")),
         {"name": "visits", "type": "BIGINT", "aggregate": {"function": "sum"}},
+        {"name": HIGHEST, "type": "INT", "aggregate": {"function": "max"}},
     ],
     "primary_key": ["id"],
     "buckets": 1,
+    "options": {
+        "num-sorted-run.compaction-trigger": "2",
+        "compaction.max-size-amplification-percent": "100000",
+        "compaction.size-ratio": "0",
+    },
+    "staleness": {
+        "groups": {name: after_s for name, after_s in STALE_AFTER_S.items() if after_s is not None}
+    },
+    "completeness": {"groups": COMPLETE_WHEN},
     "sequence_groups": [
         {
             "name": "sales",
@@ -40,19 +52,20 @@ _DECLARATION: Final[dict[str, Any]] = {
         },
         {"name": "parcels", "columns": ["carrier"], "deletes": "clear_columns"},
         {"name": "payments", "ordering": ["paid_at"], "columns": ["paid"]},
-        {"name": "clicks", "ordering": ["seen"], "columns": ["visits"]},
+        {"name": "clicks", "ordering": ["seen"], "columns": ["visits", HIGHEST]},
     ],
     "unordered": "allowed",
 }
 
 
-def _stream(name: str) -> dict[str, Any]:
+def stream_of(name: str) -> dict[str, Any]:
+    """Return the registration of a stream."""
     definition: dict[str, Any] = {"topic": f"topic-{name}", "sequence_group": name}
     if name in ORDERED_BY:
         definition["on_null_ordering"] = "clear"
     else:
         definition["partitioned_by_key"] = True
-    if name in _CLEARS:
+    if name in CLEARS:
         definition["delete_when"] = "op = 'd'"
     return definition
 
@@ -96,6 +109,8 @@ class Record:
             value[ORDERED_BY[self.stream]] = self.declared
         if self.has_kept:
             value[KEPT] = self.kept
+        if self.stream == "clicks":
+            value[HIGHEST] = self.value
         if self.clears:
             value["op"] = "d"
         return Message(value=value, partition=self.partition)
@@ -145,6 +160,7 @@ def row_of(records: Sequence[Record]) -> dict[str, Any] | None:
                 if one.stream == group and one.order is not None and one.value is not None
             ]
             row[column] = sum(visits) if visits else None
+            row[HIGHEST] = max(visits, default=None)
             continue
         found = newest(records, group)
         row[column] = None if found is None or found.clears else found.value
@@ -212,111 +228,57 @@ def expected_sum(versions: Sequence[Version]) -> Expected:
     return Expected(winner=None, reasons=reasons)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """A commit of records, or a compaction (without records), by the snapshot that it has made."""
+def expected_status(records: Sequence[Record], group: str, *, at_ms: int) -> dict[str, Any]:
+    """Return what the status of a row says of a group.
 
-    snapshot_id: int
-    records: tuple[Record, ...]
+    Args:
+        records: All records of the row.
+        group: The group.
+        at_ms: The time at which ages are measured, milliseconds since 1970.
+    """
+    found, after_s = newest(records, group), STALE_AFTER_S[group]
+    ordering: dict[str, Any] = (
+        {ORDERED_BY[group]: found and found.declared}
+        if group in ORDERED_BY
+        else {
+            f"{group}__offset": found and found.offset,
+            f"{group}__partition": found and found.partition,
+        }
+    )
+    status = {
+        "state": "absent",
+        "stream": group,
+        "ordering": ordering,
+        "arrival": None,
+        "last_touched": None,
+        "age_seconds": None,
+        "stale_after_seconds": after_s,
+    }
+    if found is None:
+        return status
+    age_s = max(0, at_ms - found.committed_ms) / 1_000
+    if found.clears:
+        status["state"] = "deleted"
+    else:
+        status["state"] = "stale" if after_s is not None and age_s > after_s else "present"
+    return status | {
+        "arrival": place(found),
+        "last_touched": time_text(found.committed_ms),
+        "age_seconds": age_s,
+    }
 
 
-@dataclass(kw_only=True)
-class ExplainedBed:
-    """A table with a random history; `chance` decides everything that is left open."""
+def is_complete(states: Mapping[str, str], *, exists: bool) -> bool:
+    """Return whether a row with these states of its groups is complete."""
+    return exists and all(states[group] in ("present", "stale") for group in COMPLETE_WHEN)
 
-    chance: random.Random
-    steps: list[_Step] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.fed = FedTable(
-            declaration=_DECLARATION,
-            streams={name: _stream(name) for name in VALUE_OF},
-            clock=ManualClock(),
-        )
+def place(record: Record) -> dict[str, int]:
+    """Return where a record is in its topic."""
+    return {"generation": 0, "partition": record.partition, "offset": record.offset}
 
-    def live(self, steps: int) -> None:
-        """Let so many things happen to the table, one after the other."""
-        for _ in range(steps):
-            self.fed.clock.advance(ms=self.chance.randint(0, 3) * 1_000)
-            match self.chance.randrange(12):
-                case 0 | 1:
-                    self._compact()
-                case 2:
-                    retained = self.chance.randint(1, 6)
-                    self.fed.table.expire(retain_max=retained, retain_min=1)
-                case _:
-                    self._feed()
 
-    @property
-    def snapshot_ids(self) -> list[int]:
-        """The snapshots that exist."""
-        ids: list[int] = self.fed.table.inspect.snapshots().column("snapshot_id").to_pylist()
-        return sorted(ids)
-
-    def versions(self, key: int, snapshot_id: int) -> list[Version]:
-        """Return the versions of a key that exist for a snapshot, oldest first."""
-        oldest = self.snapshot_ids[0]
-        stored: list[tuple[Version, ...]] = []  # what each file has of the key
-        for step in self.steps:
-            if step.snapshot_id > snapshot_id:
-                break
-            if step.records:
-                of_key = tuple(one for one in step.records if one.key == key)
-                is_alone = len(step.records) == 1 and step.snapshot_id >= oldest
-                version = Version(records=of_key, is_alone=is_alone)
-                stored.append((version,) if of_key else ())
-            elif step.snapshot_id <= oldest and len(stored) > 1:
-                # A single file is moved to another level, and not written again.
-                merged = tuple(one for file in stored for one in file)
-                records = tuple(record for one in merged for record in one.records)
-                stored = [(Version(records=records, is_compacted=True),) if records else ()]
-        return [one for file in stored for one in file]
-
-    def records(self, key: int, snapshot_id: int) -> list[Record]:
-        """Return all records of a key that a snapshot has."""
-        return [
-            record
-            for step in self.steps
-            if step.snapshot_id <= snapshot_id
-            for record in step.records
-            if record.key == key
-        ]
-
-    def _compact(self) -> None:
-        before = self._newest_id()
-        self.fed.table.compact(full=True)
-        if self._newest_id() != before:
-            self.steps.append(_Step(snapshot_id=self._newest_id(), records=()))
-
-    def _feed(self) -> None:
-        stream = self.chance.choice(list(VALUE_OF))
-        records = [self._record(stream) for _ in range(self.chance.choice([1, 1, 2, 3]))]
-        offsets = self.fed.feed(stream, *(one.message for one in records))
-        placed = tuple(
-            replace(one, offset=offset) for one, offset in zip(records, offsets, strict=True)
-        )
-        self.steps.append(_Step(snapshot_id=self._newest_id(), records=placed))
-
-    def _record(self, stream: str) -> Record:
-        chance = self.chance
-        key = chance.randrange(KEYS)
-        clears = stream in _CLEARS and chance.random() < 0.2
-        # A delete has a place in the order: one without is left out.
-        declared = chance.choice([1, 2, 3] if clears else [None, 1, 2, 3])
-        return Record(
-            stream=stream,
-            key=key,
-            partition=chance.randrange(2) if stream in ORDERED_BY else key % 2,
-            offset=-1,
-            declared=declared if stream in ORDERED_BY else None,
-            value=chance.choice([None, 1, 2, 3, 4]),
-            kept=chance.choice([None, 5, 6]),
-            has_kept=stream == "sales" and chance.random() < 0.5,
-            clears=clears,
-            committed_ms=self.fed.clock.now_ms(),
-        )
-
-    def _newest_id(self) -> int:
-        snapshot = self.fed.table.latest_snapshot()
-        assert snapshot is not None
-        return snapshot.id
+def time_text(time_ms: int) -> str:
+    """Return a time as ISO 8601 with milliseconds."""
+    text = datetime.fromtimestamp(time_ms / 1_000, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
