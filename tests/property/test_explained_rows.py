@@ -27,6 +27,7 @@ from tests.property.explained_rows import (
     row_of,
     time_text,
 )
+from tests.support.fed_table import TABLE
 
 SEEDS = range(4)
 SOAK_PARTS, SOAK_HISTORIES, SOAK_ROWS = 10, 25, 40
@@ -54,6 +55,9 @@ def check_explanation(bed: ExplainedBed, key: int, at: At, where: str) -> None:
     versions, records = bed.versions(key, at), bed.records(key, at)
 
     assert found["exists"] is bool(records), where
+    served = bed.fed.client.get(f"{TABLE}/rows?id={key}{at.query}")
+    assert served.status_code == (200 if records else 404), where
+    assert shown(served.json().get("row")) == row_of(records), where
     assert_versions(found["versions"], versions, where)
     assert_columns(found["columns"], versions, row_of(records) or {}, where)
 

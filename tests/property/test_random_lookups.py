@@ -21,6 +21,7 @@ from braid.lake import (
     Row,
     SchemaMismatch,
     SnapshotLookup,
+    Table,
 )
 from braid.lake.declaration.validation import validate_schema
 from braid.lake.read.lookup.python_rows import python_rows
@@ -81,13 +82,12 @@ def check_table(name: str, seed: int) -> None:
     for start, end in itertools.pairwise([0, *ends, shape.row_count]):
         try:
             rows, kinds = (one.slice(start, end - start) for one in (history.rows, history.kinds))
-            written = table.write_and_commit(rows, kinds=kinds)
-            if written.snapshot_id is not None:
-                snapshot_ids.add(written.snapshot_id)
+            table.write_and_commit(rows, kinds=kinds)
+            snapshot_ids |= newest(table)
             compacts = chance.choice(["not", "not", "due", "full"])
             if compacts != "not":
-                compacted = table.compact(full=compacts == "full").snapshot_id
-                snapshot_ids |= set() if compacted is None else {compacted}
+                table.compact(full=compacts == "full")
+                snapshot_ids |= newest(table)
         except SchemaMismatch:
             continue  # records that the merge refuses, such as a retract or a sum that overflows
     for snapshot_id in sorted(snapshot_ids):
@@ -95,6 +95,11 @@ def check_table(name: str, seed: int) -> None:
         caches = CACHES if of_newest else chance.sample(list(CACHES), 1)
         for cache in caches:
             check_snapshot(bed, cache, snapshot_id, chance)
+
+
+def newest(table: Table) -> set[int]:
+    snapshot = table.latest_snapshot()
+    return set() if snapshot is None else {snapshot.id}
 
 
 def declared(name: str, chance: random.Random) -> Declaration:
@@ -109,10 +114,19 @@ def declared(name: str, chance: random.Random) -> Declaration:
 
 
 def given_bed(table: Declaration, chance: random.Random) -> Bed:
-    """Create a table, with deletion vectors if its engine has them and chance wants it."""
+    """Create a table, with deletion vectors, deletes of nulls or retained deletes if it can have them and chance wants it."""
     file_io, clock = MemoryFileIO(), ManualClock()
-    if chance.random() < 0.4:
-        table = with_vectors(table)
+    if table.groups:
+        ordering = chance.choice(table.groups).ordering[0]
+        table = with_options(table, {"braid.null-deletes": ordering}, chance)
+    times = [name for name, (kind, _) in table.columns.items() if str(kind).startswith("TIMESTAMP")]
+    if times:
+        retained = {
+            "braid.delete-retention": "1 d",
+            "braid.delete-retention.time-fields": times[0],
+        }
+        table = with_options(table, retained, chance)
+    table = with_options(table, {"deletion-vectors.enabled": "true"}, chance)
     options = {
         "bucket": chance.choice(["1", "2"]),
         "num-sorted-run.compaction-trigger": "2",
@@ -131,8 +145,11 @@ def given_bed(table: Declaration, chance: random.Random) -> Bed:
     return Bed(declared=table, catalogs=catalogs, keys=some_keys(table))
 
 
-def with_vectors(table: Declaration) -> Declaration:
-    found = replace(table, options={**table.options, "deletion-vectors.enabled": "true"})
+def with_options(table: Declaration, options: dict[str, str], chance: random.Random) -> Declaration:
+    """Return a table with further options, as chance wants it; the same table if it cannot have them."""
+    found = replace(table, options={**table.options, **options})
+    if chance.random() < 0.5:
+        return table
     try:
         validate_schema(found.schema)
     except InvalidRequest:

@@ -12,9 +12,9 @@ from braid.formats.key_values import parse_value
 from braid.lake import Catalog, DataField, DataType, ManualClock, MemoryFileIO, TypeRoot
 from braid.service.app import create_app
 from braid.service.settings import ServiceSettings
-from tests.conformance.column_types import arrow_type
+from tests.conformance.column_types import TypeJson, arrow_type
 from tests.conformance.values import to_arrow
-from tests.property.domains import ATOMIC
+from tests.property.domains import ATOMIC, NESTED
 from tests.unit.service.http_client import HttpClient
 
 ARROW = {"accept": "application/vnd.apache.arrow.stream"}
@@ -34,12 +34,36 @@ def given_table(columns: list[tuple[str, str]], key: list[str]) -> tuple[HttpCli
 def from_json(value: Any, field: DataField) -> Any:
     """Return the value of JSON as a client reads it by the column's type."""
     kind: DataType = field.type
+
+    def inner(item: Any, of: DataType | None) -> Any:
+        assert of is not None
+        return from_json(item, DataField(id=0, name="e", type=of))
+
     if value is None:
         return None
     if kind.root is TypeRoot.ARRAY:
-        assert kind.element is not None
-        return [from_json(item, DataField(id=0, name="e", type=kind.element)) for item in value]
+        return [inner(item, kind.element) for item in value]
+    if kind.root is TypeRoot.MAP:
+        return [(inner(one["key"], kind.key), inner(one["value"], kind.value)) for one in value]
+    if kind.root is TypeRoot.MULTISET:
+        return [(inner(one["key"], kind.element), one["value"]) for one in value]
+    if kind.root is TypeRoot.ROW:
+        return {part.name: from_json(value[part.name], part) for part in kind.fields}
     return parse_value(value if isinstance(value, str) else json.dumps(value), field)
+
+
+def sql_type(kind: TypeJson) -> str:
+    """Return a type as declarations write it."""
+    if isinstance(kind, str):
+        return kind
+    match kind["type"]:
+        case "MAP":
+            return f"MAP<{sql_type(kind['key'])}, {sql_type(kind['value'])}>"
+        case "ROW":
+            parts = (f"{one['name']} {sql_type(one['type'])}" for one in kind["fields"])
+            return f"ROW<{', '.join(parts)}>"
+        case collection:
+            return f"{collection}<{sql_type(kind['element'])}>"
 
 
 def table_of(rows: list[dict[str, Any]], schema: Any) -> pa.Table:
@@ -56,6 +80,7 @@ def test_values_of_every_type_survive_json_and_arrow(data: st.DataObject) -> Non
     kinds = [str(kind) for kind, _ in KEYS]
     columns = [("k", "INT"), *((f"v{n}", kind) for n, kind in enumerate(kinds))]
     columns += [(f"a{n}", f"ARRAY<{kind}>") for n, kind in enumerate(kinds)]
+    columns += [(f"n{n}", sql_type(kind)) for n, (kind, _) in enumerate(NESTED)]
     client, table = given_table(columns, ["k"])
     count = data.draw(st.integers(1, 3), label="rows")
     types = {field.name: field.type for field in table.schema.arrow_schema}
@@ -68,6 +93,11 @@ def test_values_of_every_type_survive_json_and_arrow(data: st.DataObject) -> Non
         inner = domain.take(pa.array([*chosen, None], pa.int32()))
         offsets = pa.array([*range(count), len(inner)], pa.int32())
         written[f"a{number}"] = pa.ListArray.from_arrays(offsets, inner).cast(types[f"a{number}"])
+    for number, (_, values) in enumerate(NESTED):
+        picks = st.none() | st.integers(0, len(values) - 1)
+        chosen = data.draw(st.lists(picks, min_size=count, max_size=count), label=f"n{number}")
+        domain = to_arrow(values, types[f"n{number}"])
+        written[f"n{number}"] = domain.take(pa.array(chosen, pa.int32()))
     table.write_and_commit(pa.table(written))
     expected = table.scan().to_arrow().sort_by("k")
     integers = data.draw(st.sampled_from(["number", "text"]), label="integers")
