@@ -63,6 +63,7 @@ class RowRequest:
         freshness: How new the newest state has to be.
         visibility: Whether records are merged that the table hides until a compaction.
         integers: How values of BIGINT are written as JSON.
+        raw: Whether an explanation has the records of topics.
     """
 
     key: Sequence[tuple[str, str]]
@@ -71,10 +72,15 @@ class RowRequest:
     freshness: Freshness = field(default_factory=Freshness)
     visibility: Visibility = Visibility.COMPACTED
     integers: Integers = Integers.NUMBER
+    raw: bool = False
 
 
 def row_request(
-    schema: TableSchema, parameters: Sequence[tuple[str, str]], *, takes_columns: bool = True
+    schema: TableSchema,
+    parameters: Sequence[tuple[str, str]],
+    *,
+    takes_columns: bool = True,
+    takes_raw: bool = False,
 ) -> RowRequest:
     """Return the request that the parameters of a row's address make.
 
@@ -84,16 +90,18 @@ def row_request(
         schema: The table's schema.
         parameters: Names and texts of the address's parameters.
         takes_columns: Whether the parameters may name columns of the answer.
+        takes_raw: Whether they may ask for the records of topics.
 
     Raises:
         InvalidRequest: A parameter is not valid, or given more than once; or the parameters name a state and a bound
             that only the newest state has.
     """
-    if all(name not in ROW_PARAMETERS for name, _ in parameters):
+    if not takes_raw and all(name not in ROW_PARAMETERS for name, _ in parameters):
         return RowRequest(key=parameters)
     at, others = take_read_at(schema, parameters)
     known = (
         *((COLUMNS,) if takes_columns else ()),
+        *((RAW,) if takes_raw else ()),
         *_FRESHNESS,
         VISIBILITY,
         INTEGERS,
@@ -114,24 +122,8 @@ def row_request(
         freshness=freshness,
         visibility=_choice(given, VISIBILITY, Visibility.COMPACTED),
         integers=_choice(given, INTEGERS, Integers.NUMBER),
+        raw=_is_true(given, RAW),
     )
-
-
-def split_raw(
-    schema: TableSchema, parameters: Sequence[tuple[str, str]]
-) -> tuple[bool, Sequence[tuple[str, str]]]:
-    """Return whether an explanation has the raw records, and the other parameters of its address.
-
-    Raises:
-        InvalidRequest: The parameter is neither `true` nor `false`, or given more than once.
-    """
-    if RAW in schema.primary_keys:
-        return False, parameters
-    given, others = split_parameters(parameters, [RAW], summary=_SUMMARY)
-    text = given.get(RAW, "false")
-    if text not in ("true", "false"):
-        raise _refused(RAW, text, "expected `true` or `false`")
-    return text == "true", others
 
 
 def state_of(body: RequestedState) -> tuple[ReadAt, Freshness]:
@@ -159,6 +151,13 @@ def check_freshness(at: ReadAt, freshness: Freshness) -> None:
 def _read_after(given: Mapping[str, str]) -> ReadAfter | None:
     token = given.get(READ_AFTER)
     return None if token is None else parse_token(token)
+
+
+def _is_true(given: Mapping[str, str], name: str) -> bool:
+    text = given.get(name, "false")
+    if text not in ("true", "false"):
+        raise _refused(name, text, "expected `true` or `false`")
+    return text == "true"
 
 
 def _choice(given: Mapping[str, str], name: str, default: ChoiceT) -> ChoiceT:

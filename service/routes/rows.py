@@ -17,6 +17,7 @@ from braid.service.arrow_stream import ARROW
 from braid.service.checked_body import CheckedBody
 from braid.service.control.row_pages import EXAMINED_MAX
 from braid.service.dependencies import ComponentsOf
+from braid.service.json_response import model_response
 from braid.service.scope_headers import header_of
 from braid.service.serving.row_answers import RowAnswer
 
@@ -136,12 +137,10 @@ async def get_row_status(
         "as far as their topics still have them and operators allow it."
     ),
 )
-def explain_row(
-    components: ComponentsOf, database: str, table: str, request: Request
-) -> RowExplanation:
+def explain_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
     """Explain a row, whether it exists or not."""
     query = request.scope["query_string"]
-    return components.explainer.explain(f"{database}.{table}", query)
+    return model_response(components.explainer.explain(f"{database}.{table}", query))
 
 
 @router.get(
@@ -153,12 +152,10 @@ def explain_row(
         f"{KEY_PARAMETERS} {_STATES} {FRESHNESS}"
     ),
 )
-def certify_row(
-    components: ComponentsOf, database: str, table: str, request: Request
-) -> RowCertificate:
+def certify_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
     """Certify a row, whether it exists or not."""
     query = request.scope["query_string"]
-    return components.explainer.certificate(f"{database}.{table}", query)
+    return model_response(components.explainer.certificate(f"{database}.{table}", query))
 
 
 @router.post(
@@ -172,9 +169,9 @@ def certify_row(
 )
 def suppose_row(
     components: ComponentsOf, database: str, table: str, body: RowHypothesis
-) -> HypotheticalRow:
+) -> Response:
     """Return a row as it would be."""
-    return components.explainer.suppose(f"{database}.{table}", body)
+    return model_response(components.explainer.suppose(f"{database}.{table}", body))
 
 
 def row_response(request: Request, answer: RowAnswer) -> Response:

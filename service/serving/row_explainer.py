@@ -19,7 +19,6 @@ from braid.service.control.row_request import (
     RowRequest,
     check_freshness,
     row_request,
-    split_raw,
     state_of,
 )
 from braid.service.control.row_versions import VersionStreams
@@ -89,7 +88,7 @@ class RowExplainer:
         Raises:
             What `RowAnswers.row` raises, but `RowNotFound`.
         """
-        state, key, is_raw = self._state_and_key(identifier, query)
+        state, request, key = self._read(identifier, query, takes_raw=True)
         found, streams = state.explain(key), state.streams
         explanation = RowExplanation(
             key=json_row(key, [state.lookup.schema.field(name) for name in key]),
@@ -98,7 +97,7 @@ class RowExplainer:
             versions=row_versions(found, streams),
             snapshot=state.snapshot,
         )
-        if not is_raw:
+        if not request.raw:
             return explanation
         records = raw_records(
             explanation, streams, clusters=self._clusters, reader=self._topic_records
@@ -111,7 +110,7 @@ class RowExplainer:
         Raises:
             What `explain` raises, and what `certify` raises.
         """
-        state, key, _ = self._state_and_key(identifier, query, takes_raw=False)
+        state, _, key = self._read(identifier, query, takes_raw=False)
         found, streams, snapshot = state.explain(key), state.streams, state.lookup.snapshot
         return certify(
             identifier,
@@ -147,19 +146,18 @@ class RowExplainer:
             snapshot=state.snapshot,
         )
 
-    def _state_and_key(
-        self, identifier: str, query: bytes, *, takes_raw: bool = True
-    ) -> tuple[_State, dict[str, object], bool]:
-        """Return the state that an address asks for, the key, and whether the answer has raw records."""
+    def _read(
+        self, identifier: str, query: bytes, *, takes_raw: bool
+    ) -> tuple[_State, RowRequest, dict[str, object]]:
+        """Return the state that an address asks for, the request, and the typed key."""
         parameters = parse_query(query)
-
-        def parse(schema: TableSchema) -> RowRequest:
-            others = split_raw(schema, parameters)[1] if takes_raw else parameters
-            return row_request(schema, others, takes_columns=False)
-
-        state, request = self._state(identifier, parse)
-        is_raw = takes_raw and split_raw(state.served.table.lookup.schema, parameters)[0]
-        return state, parse_key(state.lookup.schema, request.key), is_raw
+        state, request = self._state(
+            identifier,
+            lambda schema: row_request(
+                schema, parameters, takes_columns=False, takes_raw=takes_raw
+            ),
+        )
+        return state, request, parse_key(state.lookup.schema, request.key)
 
     def _state(
         self, identifier: str, parse: Callable[[TableSchema], RowRequest]
