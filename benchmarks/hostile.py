@@ -2,14 +2,16 @@
 
     make bench-hostile ARGS="--requests 10000 --rounds 3"
 
-The memory of all rounds is compared with the memory after the first thousand requests, when everything that is
-loaded or cached only once is in memory. Two services run, and only one is attacked. Another process requests /health
-from both all the time. The bound applies to the attacked service. The other service shows how fast the machine
-answers the same request at the same time, because the attack, the services and the probe share its cores.
+The memory of all rounds is compared with the memory after 40 requests and connections of every kind, when everything that is
+loaded or cached only once is in memory. Between hostile requests, rows of another table are read.
 
-The exit status is 1 if a request gets no answer, or an answer that is neither a success nor a documented problem.
-From status 500 on, only the problem `overloaded` is allowed. The exit status is also 1 if memory or /health exceeds
-its bound.
+Two services run, and only one is attacked. Another process requests /health from both all the time. The bound applies to
+the attacked service. The other service shows how fast the machine answers the same request at the same time, because the
+attack, the services and the probe share its cores.
+
+The exit status is 1 if a request gets no answer, or an answer that is neither a success nor a documented problem, or if a row
+is not served. From status 500 on, only 503 with `retry-after` is allowed. The exit status is also 1 if memory or /health
+exceeds its bound.
 """
 
 import argparse
@@ -20,17 +22,17 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
-import httpx
+from tests.support.hostile.attack import AttackResults, Wave, attack, warm_up, wave
+from tests.support.hostile.attacked_service import AttackedService, attacked_service
 
-from braid.demo.ports import free_port
-from braid.demo.processes import ChildProcess, Supervisor
-from tests.support.hostile_attack import WARM_UP, HostileResults, send_hostile_requests
+WARM_UP_EACH: Final = 40
+"""Requests, and connections, of each kind."""
 
 PROBE_SECONDS = 0.02
 MEMORY_GROWTH_MAX = 0.10
@@ -43,34 +45,34 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3, help="each with requests of its own")
+    parser.add_argument("--workers", type=int, default=1, help="processes of each service")
     arguments = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="braid-hostile-") as folder,
-        Supervisor(Path(folder) / "logs") as supervisor,
-    ):
-        attacked, port = _start(supervisor, Path(folder), "attacked")
-        _, other_port = _start(supervisor, Path(folder), "other")
-        found = HostileResults()
-        with _Probe(port, other_port) as probe:
+    with tempfile.TemporaryDirectory(prefix="braid-hostile-") as folder:
+        folders = [Path(folder) / name for name in ("attacked", "other")]
+        for one in folders:
+            one.mkdir()
+        with (
+            attacked_service(folders[0], workers=arguments.workers) as attacked,
+            attacked_service(folders[1], workers=arguments.workers) as other,
+            _Probe(attacked.port, other.port) as probe,
+        ):
+            print(f"memory at the start {attacked.memory() / 1e6:.0f} MB")
+            found = [_sent(attacked, warm_up(arguments.seed, each=WARM_UP_EACH))]
             for number in range(arguments.rounds):
                 seed = arguments.seed + number
-                asyncio.run(
-                    send_hostile_requests(
-                        port, attacked.process_id, found, seed=seed, count=arguments.requests
-                    )
-                )
-                print(found.progress_line(), flush=True)
+                found.append(_sent(attacked, wave(seed, count=arguments.requests)))
     return _report(found, *probe.found)
 
 
-def _start(supervisor: Supervisor, folder: Path, name: str) -> tuple[ChildProcess, int]:
-    port = free_port()
-    (folder / name).mkdir()
-    service = supervisor.start_module(
-        name, "braid", "service", "--warehouse", str(folder / name), "--port", str(port),
-    )  # fmt: skip
-    service.wait_ready(lambda: _is_alive(port), timeout_s=60)
-    return service, port
+def _sent(service: AttackedService, sent: Wave) -> AttackResults:
+    (found,) = asyncio.run(attack(service, sent))
+    least, most, last = min(found.memory) / 1e6, max(found.memory) / 1e6, found.memory[-1] / 1e6
+    answers = sum(found.statuses.values())
+    print(
+        f"{answers} answers; memory {least:.0f} to {most:.0f} MB, at the end {last:.0f} MB",
+        flush=True,
+    )
+    return found
 
 
 class _Probe:
@@ -113,22 +115,25 @@ def _ask_for_health(ports: Sequence[int], stop: Event, waits: Any) -> None:
 
 
 def _report(
-    found: HostileResults, health: Sequence[float], health_of_other: Sequence[float]
+    found: Sequence[AttackResults], health: Sequence[float], health_of_other: Sequence[float]
 ) -> int:
-    first, most, last = found.memory[0], max(found.memory), found.memory[-1]
-    growth = most / first - 1
-    print(f"answers: {dict(sorted(found.statuses.items()))}")
+    first = found[0].memory[-1]
+    memory = [one for results in found[1:] for one in results.memory]
+    statuses = sum((results.statuses for results in found), Counter[int]())
+    faults = sum((results.faults for results in found), Counter[str]())
+    growth = max(memory) / first - 1
+    print(f"answers: {dict(sorted(statuses.items()))}")
     print(
-        f"memory after {WARM_UP} requests {first / 1e6:.0f} MB, most {most / 1e6:.0f} MB "
-        f"({growth:+.1%}), at the end {last / 1e6:.0f} MB"
+        f"memory after the warm-up {first / 1e6:.0f} MB, most {max(memory) / 1e6:.0f} MB "
+        f"({growth:+.1%}), at the end {memory[-1] / 1e6:.0f} MB"
     )
     print(f"/health of the attacked service, {len(health)} times: {_shown(health)}")
     print(f"/health of the other service: {_shown(health_of_other)}")
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    for fault, count in found.faults.most_common(20):
+    for fault, count in faults.most_common(20):
         print(f"fault ({count} times): {fault}")
     p99 = _percentile(health, 0.99)
-    is_fine = growth <= MEMORY_GROWTH_MAX and p99 <= HEALTH_P99_MS and not found.faults
+    is_fine = growth <= MEMORY_GROWTH_MAX and p99 <= HEALTH_P99_MS and not faults
     return 0 if is_fine else 1
 
 
@@ -139,12 +144,6 @@ def _shown(milliseconds: Sequence[float]) -> str:
 
 def _percentile(values: Sequence[float], part: float) -> float:
     return sorted(values)[int(len(values) * part)]
-
-
-def _is_alive(port: int) -> bool:
-    with suppress(httpx.TransportError):
-        return httpx.get(f"http://127.0.0.1:{port}/health").is_success
-    return False
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from braid.records.outgoing_records import RecordProducer
 from braid.records.topic_records import TopicRecordReader
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
+from braid.service.http.arrow_without_pandas import keep_pandas_out_of_arrow
 from braid.service.http.listening_sockets import address_of, listening_sockets
 from braid.service.http.process_memory import bound_memory, glibc_mallopt
 from braid.service.http.protocol import protocol_with
@@ -75,6 +76,7 @@ def _serve(
     make_topic_records: Callable[[], TopicRecordReader] | None,
 ) -> None:
     _log_requests()  # also in a worker, which is a new process
+    keep_pandas_out_of_arrow()
     app = create_app(
         settings,
         producer=make_producer and make_producer(),

@@ -28,7 +28,6 @@ _QUIET_SECONDS = (
 )
 _WITH_KEYS = (RequestClass.BULK, RequestClass.SUBSCRIPTION)
 _CLOSE = {"connection": "close"}
-_RETRY = {**_CLOSE, "retry-after": "1"}
 
 
 class _Refused(Exception):
@@ -75,14 +74,13 @@ class BodyBounds:
         except _ClientDisconnected:
             return
         except _Refused as refused:
-            is_busy = refused.code is ProblemCode.TOO_MANY_REQUESTS
             await send_problem(
                 refused.code,
                 refused.detail,
                 scope=scope,
                 receive=receive,
                 send=send,
-                headers=_RETRY if is_busy else _CLOSE,
+                headers=_CLOSE,
                 before_end=(
                     partial(self._discard, receive, refused.read)
                     if isinstance(refused, _TooLarge)

@@ -23,7 +23,7 @@ from braid.service.scope_headers import header_of
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_HOST = "*"
 
-_PROBES = ("/health", "/ready")  # probes are called by address, and return no data of tables
+PROBES = ("/health", "/ready")  # probes are called by address, and return no data of tables
 _HOST = re.compile(r"(?P<name>\[[^\]]*\]|[^:]*)(:[0-9]*)?")
 _KNOWN_MAX = 1_000  # headers `host` that are not checked again
 _PORTS = {"http": 80, "https": 443}
@@ -67,7 +67,7 @@ class SameSite:
             await self._app(scope, receive, send)
             return
         host = header_of(scope, b"host") or ""
-        if not self._knows(host) and scope["path"] not in _PROBES:
+        if not self._knows(host) and scope["path"] not in PROBES:
             problem = parameter_problem(
                 "host",
                 value=host[:200],
@@ -103,7 +103,9 @@ class SameSite:
                     errors=[problem],
                 )
                 return
-            refusal = _media_refusal(headers.get("content-type"))
+            refusal = _media_refusal(headers.get("content-type")) or _coding_refusal(
+                headers.get("content-encoding")
+            )
             if refusal is not None:
                 await send_problem(
                     ProblemCode.UNSUPPORTED_MEDIA_TYPE,
@@ -157,6 +159,12 @@ def _media_refusal(content_type: str | None) -> str | None:
         if name == "charset" and value.strip('"') not in ("utf-8", "utf8"):
             return f"the body is sent in `{value[:100]}`; JSON is UTF-8 (RFC 8259)"
     return None
+
+
+def _coding_refusal(content_encoding: str | None) -> str | None:
+    if content_encoding is None or content_encoding.strip().lower() in ("", "identity"):
+        return None
+    return f"the body is sent as `{content_encoding[:100]}`; send it uncompressed"
 
 
 def _site_of(origin: str) -> tuple[str, str, int | None] | None:

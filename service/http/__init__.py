@@ -4,7 +4,7 @@
 |---|---|
 | `listening_sockets` | the sockets, opened before anything else |
 | `worker_processes` | processes that accept from the same sockets |
-| `process_memory` | memory of a process |
+| `process_memory`, `arrow_without_pandas` | memory of a process: settings of the allocator; what Arrow would load |
 | `protocol` | connections, and bounds of the heads of requests |
 | `request_context`, `access_log` | ids of requests; a line of log for each |
 | `row_dispatch` | rows, which are answered before the framework |

@@ -36,7 +36,6 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 _LOGGED_CHARACTERS_MAX = 1_000
 FINDINGS_REPORTED = 1_000  # findings of a body; several findings of one field become one error
 
-_RETRY_AFTER = "1"  # seconds
 # Details of failures on the service's side are for operators: they may name files and hosts.
 _UNDISCLOSED = "the service failed; the log has the reason, under the request id"
 
@@ -90,15 +89,10 @@ async def on_own_error(request: Request, error: Exception) -> Response:
             exc_info=trace,
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _DISCLOSED:
-        response = _answer(request, code, _UNDISCLOSED)
-        if status == HTTPStatus.SERVICE_UNAVAILABLE:
-            response.headers["retry-after"] = _RETRY_AFTER
-        return response
+        return _answer(request, code, _UNDISCLOSED)
     hide = without_warehouse(request.app.state.components.settings.warehouse)
     snapshot = error.snapshot if isinstance(error, RowNotFound) else None
     response = _answer(request, code, hide(_detail(error)), _errors(error, hide), snapshot)
-    if code is ProblemCode.TOO_MANY_REQUESTS:
-        response.headers["retry-after"] = "1"
     if isinstance(error, IndexNotBuilt):
         response.headers["retry-after"] = "2"
     return response

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Final
 
 from fastapi import Response
 
@@ -11,6 +13,9 @@ from braid.service.problems.problem_table import STATUS_AND_TITLE
 MEDIA_TYPE = "application/problem+json"
 ERRORS_MAX = 100
 _PATH_CHARACTERS_MAX = 500
+
+_RETRIED: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_RETRY_AFTER: Final = {"retry-after": "1"}  # seconds; a caller that knows a better time replaces it
 
 
 def problem_response(
@@ -22,13 +27,14 @@ def problem_response(
     errors: Sequence[FieldProblem] = (),
     snapshot: SnapshotInfo | None = None,
 ) -> Response:
-    """Return the answer for a problem."""
+    """Return the answer for a problem; if the same request can succeed soon (429 and 503), it says when."""
     problem = problem_of(
         code, detail, instance=instance, request_id=request_id, errors=errors, snapshot=snapshot
     )
     # Not orjson, which refuses text that is not UTF-8: a problem may quote such text.
     body = json.dumps(problem.model_dump(mode="json")).encode()
-    return Response(body, status_code=problem.status, media_type=MEDIA_TYPE)
+    headers = _RETRY_AFTER if problem.status in _RETRIED else None
+    return Response(body, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
 
 
 def problem_of(

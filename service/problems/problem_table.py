@@ -25,7 +25,7 @@
 | expired                | 410    | starts again from the newest snapshot                |
 | precondition_failed    | 412    | reads again, then decides again                      |
 | limit_exceeded         | 413    | sends less                                           |
-| unsupported_media_type | 415    | sends `content-type: application/json`               |
+| unsupported_media_type | 415    | sends JSON, uncompressed, with its `content-type`    |
 | host_refused           | 421    | uses a name that the service answers to              |
 | invalid_request        | 422    | fixes every field of `errors`                        |
 | too_many_requests      | 429    | tries again after `retry-after` seconds, less often  |
@@ -34,8 +34,8 @@
 | internal_error         | 500    | reports it to the operators, with the request id     |
 | corrupt_data           | 500    | reports it to the operators, with the request id     |
 | unsupported_feature    | 501    | does not use the feature                             |
-| storage_unavailable    | 503    | tries again later                                    |
-| not_ready              | 503    | tries again later                                    |
+| storage_unavailable    | 503    | tries again after `retry-after` seconds              |
+| not_ready              | 503    | tries again after `retry-after` seconds              |
 | overloaded             | 503    | tries again after `retry-after` seconds              |
 """
 

@@ -11,7 +11,8 @@ from braid.schemas import ProblemDocument
 from braid.service.app import create_app
 from braid.service.problems.problem_table import STATUS_AND_TITLE
 from braid.service.settings import ServiceSettings
-from tests.support.hostile_requests import HostileRequest, hostile_requests
+from tests.support.hostile.hostile_request import HostileRequest
+from tests.support.hostile.requests import hostile_requests
 from tests.unit.registry.shop import ORDERS
 
 WAREHOUSE = "/srv/place-of-storage"
@@ -52,8 +53,6 @@ def test_hostile_requests_get_documented_answers(seed: int) -> None:
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             await client.put("/v1/tables/shop/orders", json=ORDERS)
             for request in hostile_requests(seed, 130):
-                if request.is_slow:
-                    continue  # a slow sender needs a socket: `test_http_protocol`, `test_body_bounds`
                 answer = await client.request(
                     request.method,
                     httpx.URL(f"http://localhost{request.target}"),

@@ -118,3 +118,14 @@ def test_what_a_form_can_send_is_refused_without_a_body_too(
 )
 def test_json_is_fine(content_type: str) -> None:
     assert ask(guard(), "POST", headers={"content-type": content_type}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("coding", "status"), [("gzip", 415), ("br, gzip", 415), ("identity", 200), ("", 200)]
+)
+def test_a_compressed_body_is_refused(coding: str, status: int) -> None:
+    headers = {"content-type": "application/json", "content-encoding": coding}
+
+    answer = ask(guard(), "POST", headers=headers)
+
+    assert answer.status_code == status

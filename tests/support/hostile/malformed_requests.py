@@ -1,16 +1,18 @@
-"""Malformed and hostile requests, drawn from a seed; a service has to refuse each without failing.
+"""Kinds of hostile requests that are about declarations, or that any address can get."""
 
-`make bench-hostile` sends thousands of them to a real process, tests some hundreds to an app.
-"""
-
+import gzip
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
-TABLES: Final = ("orders", "o1", "o2", "Orders", "o3")  # few: what is accepted must not pile up
+from tests.support.hostile.hostile_request import (
+    HostileRequest,
+    RequestKind,
+    drawn_table as _table,
+    json_request as _json,
+)
 
 _ORDERS: Final[dict[str, Any]] = {
     "columns": [
@@ -69,38 +71,6 @@ _OPTIONS: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostileRequest:
-    """One request.
-
-    Attributes:
-        kind: What is wrong with it.
-        method: Of HTTP.
-        target: Path and query, as they are sent.
-        headers: Besides those that every client sends.
-        body: As it is sent.
-        is_slow: Whether its sender stops before the end and waits.
-    """
-
-    kind: str
-    method: str
-    target: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    is_slow: bool = False
-
-
-def hostile_requests(seed: int, count: int) -> Iterator[HostileRequest]:
-    """Yield requests, the same for the same seed."""
-    chance = random.Random(seed)
-    for _ in range(count):
-        yield chance.choice(_KINDS)(chance)
-
-
-def _table(chance: random.Random) -> str:
-    return f"/v1/tables/shop/{chance.choice(TABLES)}"
-
-
 def _places(chance: random.Random) -> tuple[str, str, dict[str, Any]]:
     """Return a method, an address and a body that would be fine."""
     table = _table(chance)
@@ -120,14 +90,6 @@ def _places(chance: random.Random) -> tuple[str, str, dict[str, Any]]:
             ("POST", f"{table}/rows/scan", {"prefix": {"id": 1}, "limit": 10}),
         ]
     )
-
-
-def _json(kind: str, method: str, target: str, body: Any, **headers: str) -> HostileRequest:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    named = {"content-type": "application/json"} | {
-        name.replace("_", "-"): value for name, value in headers.items()
-    }
-    return HostileRequest(kind=kind, method=method, target=target, headers=named, body=data)
 
 
 def _wrong_types(chance: random.Random) -> HostileRequest:
@@ -259,8 +221,8 @@ def _foreign(chance: random.Random) -> HostileRequest:
         ["http://evil.example", "null", "https://localhost.evil.example", "x" * 900]
     )
     if chance.random() < 0.3:
-        return _json("foreign host", method, target, body, host="evil.example")
-    return _json("foreign origin", method, target, body, origin=origin)
+        return _json("foreign host", method, target, body, {"host": "evil.example"})
+    return _json("foreign origin", method, target, body, {"origin": origin})
 
 
 def _forms(chance: random.Random) -> HostileRequest:
@@ -300,7 +262,7 @@ def _headers(chance: random.Random) -> HostileRequest:
         ]
     )
     value = chance.choice(["", '"x"', "*", "x" * 300, "x" * 20_000, "\t", '"' + "a," * 2_000])
-    return _json("headers", method, target, body, **{name.replace("-", "_"): value.strip()})
+    return _json("headers", method, target, body, {name: value.strip()})
 
 
 def _broken(chance: random.Random) -> HostileRequest:
@@ -328,21 +290,22 @@ def _methods(chance: random.Random) -> HostileRequest:
     return _json("methods", method, target, b"")
 
 
-def _slow(chance: random.Random) -> HostileRequest:
-    method, target, body = _places(chance)
-    return HostileRequest(
-        kind="slow",
-        method=method,
-        target=target,
-        headers={"content-type": "application/json"},
-        body=json.dumps(body).encode(),
-        is_slow=True,
-    )
+def _compressed(chance: random.Random) -> HostileRequest:
+    method, target, _ = _places(chance)
+    encoding = chance.choice(["gzip", "deflate", "br", "gzip, gzip", "identity", "x" * 300])
+    data = _bomb(chance.choice([10, 10_000_000]))
+    return _json("compressed", method, target, data, {"content-encoding": encoding})
+
+
+@lru_cache
+def _bomb(size: int) -> bytes:
+    return gzip.compress(json.dumps({"comment": "x" * size}).encode(), mtime=0)
 
 
 # Kinds that take long are rarer, as they are where somebody sends them on purpose.
-_KINDS: Final[tuple[Callable[[random.Random], HostileRequest], ...]] = (
+KINDS: Final[tuple[RequestKind, ...]] = (
     *(_wrong_types,) * 24, *(_queries,) * 14, *(_paths,) * 10, *(_references,) * 10, *(_broken,) * 10,
     *(_foreign,) * 6, *(_forms,) * 6, *(_headers,) * 8, *(_methods,) * 6, *(_unnamed,) * 4,
-    *(_functions,) * 4, *(_deep,) * 3, *(_large,) * 2, *(_many,) * 2, *(_wide,) * 1, *(_slow,) * 1,
+    *(_functions,) * 4, *(_deep,) * 3, *(_compressed,) * 3, *(_large,) * 2, *(_many,) * 2, _wide,
 )  # fmt: skip
+"""Each as often as it is to be drawn."""
