@@ -27,6 +27,10 @@ from braid.service.body_thread import BodyThread
 from braid.service.braid_app import BraidApp
 from braid.service.components import Components
 from braid.service.control.table_tests.required_tests import failed_tests
+from braid.service.documented_problems import (
+    SCHEMA as PROBLEM_SCHEMA,
+    documented_problems,
+)
 from braid.service.guard.admission import Admission
 from braid.service.guard.body_bounds import BodyBounds
 from braid.service.guard.same_site import SameSite
@@ -35,7 +39,6 @@ from braid.service.http.request_context import RequestContext
 from braid.service.http.row_dispatch import RowDispatch
 from braid.service.open_tables import OpenTables
 from braid.service.problems.error_handlers import install_problem_handlers
-from braid.service.problems.problem_response import MEDIA_TYPE
 from braid.service.routes import (
     changes,
     completeness as completeness_routes,
@@ -63,8 +66,8 @@ from braid.service.subscription.subscriptions import Subscriptions
 
 TITLE = "Braid"
 VERSION = "1"  # version of the API, with which addresses begin; not of the program
-_PROBLEM = "Problem"  # name of `ProblemDocument` in the OpenAPI document
 SUMMARY = "Many Kafka streams, one wide row per key."
+_ANY_PROBLEM = "4XX"  # keeps the framework from documenting its own errors; `_openapi` replaces it
 
 
 def create_app(
@@ -178,7 +181,7 @@ def _routes() -> Sequence[BaseRoute]:
     The framework derives what it needs of a route when the first request comes: for all of them a tenth of a second of the processor,
     which each app would take again.
     """
-    shared = APIRouter(responses=_problem_responses())
+    shared = APIRouter(responses={_ANY_PROBLEM: {"model": ProblemDocument}})
     for module in (
         health,
         table_routes,
@@ -200,24 +203,14 @@ def _routes() -> Sequence[BaseRoute]:
     return shared.routes
 
 
-def _problem_responses() -> dict[int | str, dict[str, Any]]:
-    return {
-        "4XX": {"model": ProblemDocument, "description": "The request has to be changed"},
-        "5XX": {"model": ProblemDocument, "description": "The service failed, or is not ready"},
-    }
-
-
 def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = FastAPI.openapi(app)
-        for operations in schema["paths"].values():
-            for operation in operations.values():
-                for status in _problem_responses():
-                    # The framework documents all answers of an address with one media type.
-                    content = operation["responses"][status]["content"]
-                    del content["application/json"]
-                    content[MEDIA_TYPE] = {"schema": {"$ref": f"#/components/schemas/{_PROBLEM}"}}
+        for path, operations in schema["paths"].items():
+            for method, operation in operations.items():
+                del operation["responses"][_ANY_PROBLEM]
+                operation["responses"] |= documented_problems(method.upper(), path)
         models = schema["components"]["schemas"]
-        models[_PROBLEM] = models.pop(ProblemDocument.__name__)
+        models[PROBLEM_SCHEMA] = models.pop(ProblemDocument.__name__)
         schema["components"]["schemas"] = dict(sorted(models.items()))
     return app.openapi_schema or {}

@@ -51,7 +51,7 @@ FRESHNESS = (
 @router.get(
     "",
     response_model=WideRow,
-    responses=_ARROW_ANSWER,
+    responses={**_ARROW_ANSWER, 304: {"description": "The client has the answer already"}},
     description=(
         f"Return one wide row. {KEY_PARAMETERS} {_STATES} {FRESHNESS} {_VISIBILITY} {_INTEGERS} `columns` names columns, "
         "separated by commas. `if-none-match` with the `etag` of an earlier answer is answered 304 "

@@ -16,6 +16,9 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import (
+    content_type_conformance,
+    missing_required_header,
+    negative_data_rejection,
     not_a_server_error,
     response_headers_conformance,
     response_schema_conformance,
@@ -38,6 +41,9 @@ TABLE = "/v1/tables/{database}/{table}"
 WITHOUT_END = f"{TABLE}/rows/events"
 EXAMPLES = 4
 CHECKS = [
+    content_type_conformance,
+    missing_required_header,
+    negative_data_rejection,
     not_a_server_error,
     status_code_conformance,
     response_headers_conformance,

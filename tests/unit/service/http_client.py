@@ -1,10 +1,20 @@
-"""HTTP to an app in this process, one request at a time."""
+"""HTTP to an app in this process, one request at a time; every answer has to be one that is documented."""
 
 import asyncio
+import re
+from functools import cache
 from typing import Any
 
 import httpx
 from fastapi import FastAPI
+
+from braid.lake import MemoryFileIO
+from braid.service.app import create_app
+from braid.service.braid_app import BraidApp
+from braid.service.problems.problem_response import MEDIA_TYPE
+from braid.service.settings import ServiceSettings
+
+_OF_THE_FRAMEWORK = ("not_found", "method_not_allowed")  # no operation has the address
 
 
 class HttpClient:
@@ -37,4 +47,32 @@ class HttpClient:
             if method not in ("GET", "HEAD", "OPTIONS"):
                 headers = {"content-type": "application/json", **options.pop("headers", {})}
                 options["headers"] = {k: v for k, v in headers.items() if v is not None}
-            return await client.request(method, path, **options)
+            answer = await client.request(method, path, **options)
+        if isinstance(self.app, BraidApp):
+            _check_documented(answer)
+        return answer
+
+
+def _check_documented(answer: httpx.Response) -> None:
+    """Check that the OpenAPI document lists the status of an answer, and its problem if it is one, for the operation."""
+    method, path = answer.request.method, answer.request.url.raw_path.decode().partition("?")[0]
+    is_problem = answer.headers.get("content-type") == MEDIA_TYPE and method != "HEAD"
+    code = answer.json()["code"] if is_problem else None
+    for pattern, operations in _operations():
+        if pattern.fullmatch(path) and method.lower() in operations:
+            found = operations[method.lower()]["responses"].get(str(answer.status_code))
+            is_documented = found and (code is None or f"`{code}`" in found["description"])
+            what = f"{answer.status_code} {code or ''} is not documented"
+            assert is_documented, f"{method} {pattern.pattern}: {what}"
+            return
+    assert code in (None, *_OF_THE_FRAMEWORK), f"{method} {path}: {code}"
+
+
+@cache
+def _operations() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
+    """Return the operations of each address, by a pattern of the address."""
+    document = create_app(ServiceSettings(warehouse="/w"), file_io=MemoryFileIO()).openapi()
+    return [
+        (re.compile(re.sub(r"\{\w+\}", "[^/]+", path)), operations)
+        for path, operations in document["paths"].items()
+    ]

@@ -21,9 +21,12 @@ def test_openapi_is_served_and_problems_have_their_media_type(client: HttpClient
     assert "HTTPValidationError" not in document["components"]["schemas"]
     for path, operations in document["paths"].items():
         for operation in operations.values():
-            content = operation["responses"]["4XX"]["content"]
+            responses = operation["responses"]
+            assert responses.keys() >= {"400", "413", "500"}, path
             model = {"schema": {"$ref": "#/components/schemas/Problem"}}
-            assert content == {"application/problem+json": model}, path
+            for status, response in responses.items():
+                if status >= "400":
+                    assert response["content"] == {"application/problem+json": model}, path
 
 
 def test_openapi_is_the_same_when_requested_twice(client: HttpClient) -> None:
@@ -47,6 +50,7 @@ def test_a_warehouse_that_is_not_there_is_not_ready_and_not_created(
     answer = client.get("/ready")
 
     assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+    assert answer.headers["retry-after"] == "1"
     assert "/w" not in answer.text
     assert "the warehouse /w does not exist" in caplog.text
     assert not file_io.exists("/w")

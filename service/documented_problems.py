@@ -1,0 +1,125 @@
+"""Problems that each operation can answer with, as the OpenAPI document lists them.
+
+They follow from the operation's method, from the parts of its address, and from what it does. The tests of the service compare the
+problem of every answer with this list.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from braid.schemas import ProblemCode
+from braid.service.guard.request_class import STATE_CHANGING, class_of
+from braid.service.guard.same_site import PROBES
+from braid.service.limits import RequestClass
+from braid.service.problems.problem_response import MEDIA_TYPE
+from braid.service.problems.problem_table import STATUS_AND_TITLE
+
+SCHEMA: Final = "Problem"
+"""Name of `ProblemDocument` in the OpenAPI document."""
+
+_Codes = tuple[ProblemCode, ...]
+
+_ALWAYS: Final = (
+    ProblemCode.MALFORMED_REQUEST,
+    ProblemCode.REQUEST_TIMEOUT,
+    ProblemCode.LIMIT_EXCEEDED,
+    ProblemCode.HEADERS_TOO_LARGE,
+    ProblemCode.INTERNAL_ERROR,
+)
+_CHANGING: Final = (ProblemCode.ORIGIN_REFUSED, ProblemCode.UNSUPPORTED_MEDIA_TYPE)
+_OF_PART: Final[Mapping[str, _Codes]] = {
+    "/v1/": (
+        ProblemCode.INVALID_REQUEST,
+        ProblemCode.CORRUPT_DATA,
+        ProblemCode.UNSUPPORTED_FEATURE,
+        ProblemCode.STORAGE_UNAVAILABLE,
+    ),
+    "/{table}": (ProblemCode.NOT_FOUND, ProblemCode.TABLE_NOT_FOUND),
+    "/streams/{stream}": (ProblemCode.STREAM_NOT_FOUND,),
+    "/views/{view}": (ProblemCode.VIEW_NOT_FOUND,),
+    "/indexes/{index}": (ProblemCode.INDEX_NOT_FOUND, ProblemCode.NOT_READY),
+    "/ready": (ProblemCode.NOT_READY,),
+}
+_DECLARING: Final = (ProblemCode.FEATURES_MISSING, ProblemCode.CONFLICT)
+_CONDITIONAL: Final = (*_DECLARING, ProblemCode.PRECONDITION_FAILED)
+_MERGING: Final = (ProblemCode.EXPIRED, ProblemCode.SCHEMA_MISMATCH)
+_READING: Final = (*_MERGING, ProblemCode.SNAPSHOT_NOT_REACHED)
+_ROW: Final = (*_READING, ProblemCode.ROW_NOT_FOUND)
+TABLE: Final = "/v1/tables/{database}/{table}"
+_STREAM: Final = "/streams/{stream}"
+OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
+    ("PUT", ""): (ProblemCode.TABLE_EXISTS, *_CONDITIONAL),
+    ("DELETE", ""): (ProblemCode.STREAM_NOT_STOPPED, *_DECLARING),
+    ("POST", "/schema-changes"): _CONDITIONAL,
+    ("PUT", _STREAM): (
+        ProblemCode.STREAM_EXISTS,
+        ProblemCode.STREAM_NOT_STOPPED,
+        *_CONDITIONAL,
+    ),
+    ("DELETE", _STREAM): (ProblemCode.STREAM_NOT_STOPPED, *_CONDITIONAL),
+    **{("POST", f"{_STREAM}/{verb}"): _DECLARING for verb in ("start", "pause", "resume", "stop")},
+    ("POST", f"{_STREAM}/restart"): (ProblemCode.STREAM_NOT_RUNNING, *_DECLARING),
+    ("PUT", f"{_STREAM}/offsets"): (ProblemCode.STREAM_NOT_STOPPED, *_CONDITIONAL),
+    ("POST", f"{_STREAM}/records"): (
+        ProblemCode.SIGNATURE_REFUSED,
+        ProblemCode.IDEMPOTENCY_CONFLICT,
+    ),
+    ("GET", f"{_STREAM}/dead-letters"): (ProblemCode.NOT_READY,),
+    ("POST", f"{_STREAM}/dead-letters/replay"): _DECLARING,
+    ("DELETE", f"{_STREAM}/dead-letters/replay"): _DECLARING,
+    ("GET", "/rows"): _ROW,
+    ("POST", "/rows/lookup"): _READING,
+    ("POST", "/rows/scan"): _READING,
+    ("GET", "/rows/status"): _ROW,
+    ("GET", "/rows/explain"): _READING,
+    ("POST", "/rows/explain"): (*_READING, ProblemCode.STREAM_NOT_FOUND),
+    ("GET", "/rows/certificate"): _READING,
+    ("GET", "/rows/events"): _MERGING,
+    ("POST", "/rows/events"): _MERGING,
+    ("GET", "/views/{view}/rows"): _ROW,
+    ("POST", "/views/{view}/lookup"): _READING,
+    ("GET", "/indexes/{index}/rows"): _MERGING,
+    ("GET", "/completeness"): _MERGING,
+    ("GET", "/changes"): _MERGING,
+    ("GET", "/inspect/{view}"): (ProblemCode.EXPIRED,),
+}
+"""By method and the rest of the address after that of the table."""
+
+
+def documented_problems(method: str, path: str) -> dict[str, Any]:
+    """Return the answers of an operation that are problems, by status, as OpenAPI describes them.
+
+    Args:
+        method: In capitals.
+        path: The address with the names of its parameters.
+    """
+    codes: dict[int, list[ProblemCode]] = defaultdict(list)
+    for code in _codes(method, path):
+        codes[STATUS_AND_TITLE[code][0]].append(code)
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{SCHEMA}"}}}
+    return {
+        str(status): {"description": "; ".join(map(_described, codes[status])), "content": content}
+        for status in sorted(codes)
+    }
+
+
+def _codes(method: str, path: str) -> Iterator[ProblemCode]:
+    yield from _ALWAYS
+    if path not in PROBES:
+        yield ProblemCode.HOST_REFUSED
+    if method in STATE_CHANGING:
+        yield from _CHANGING
+    request_class = class_of(method, path)
+    if request_class is RequestClass.SUBSCRIPTION:
+        yield ProblemCode.TOO_MANY_SUBSCRIPTIONS
+    if request_class is not None:
+        yield from (ProblemCode.TOO_MANY_REQUESTS, ProblemCode.OVERLOADED)
+    for part, codes in _OF_PART.items():
+        if part in path:
+            yield from codes
+    yield from OF_OPERATION.get((method, path.removeprefix(TABLE)), ())
+
+
+def _described(code: ProblemCode) -> str:
+    return f"`{code.value}`: {STATUS_AND_TITLE[code][1]}"
