@@ -181,6 +181,8 @@ def push_once(
 
 
 def _checked(target: PushTarget, records: Sequence[PushedRecord]) -> _CheckedPush:
+    if not records:
+        return _CheckedPush(target=target, outgoing=(), refusals=())
     samples = [SampleRecord.model_construct(**dict(record)) for record in records]
     tried = tried_stream(target.document, target.schema, target.stream, samples).samples
     assert tried is not None, "the schemas of the stream's messages are known"

@@ -113,7 +113,6 @@ class SameSite:
                     scope=scope,
                     receive=receive,
                     send=send,
-                    headers={"connection": "close"},
                 )
                 return
         await self._app(scope, receive, send)

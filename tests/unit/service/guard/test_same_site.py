@@ -112,6 +112,12 @@ def test_what_a_form_can_send_is_refused_without_a_body_too(
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
 
 
+def test_the_connection_of_a_refused_body_stays_so_that_its_sender_reads_the_answer() -> None:
+    answer = ask(guard(), "POST", headers={"content-type": "text/plain"})
+
+    assert (answer.status_code, "connection" in answer.headers) == (415, False)
+
+
 @pytest.mark.parametrize(
     "content_type",
     ["application/json", 'Application/JSON; charset="UTF-8"', "application/merge-patch+json"],

@@ -89,6 +89,20 @@ def test_an_answer_without_accepted_records_has_no_token(
     assert topic.records == []
 
 
+@pytest.mark.parametrize("body", [b"[]", b"\n\n"])
+@pytest.mark.parametrize("headers", [{}, {"idempotency-key": "a"}], ids=["plain", "named"])
+def test_a_push_without_records_is_answered_without_records(
+    client: HttpClient, topic: MemoryTopic, body: bytes, headers: dict[str, str]
+) -> None:
+    media_type = "application/json" if body == b"[]" else "application/x-ndjson"
+    headers = {**headers, "content-type": media_type}
+
+    answer = client.post(RECORDS, content=body, headers=headers)
+
+    assert (answer.status_code, answer.json()) == (200, {"records": [], "read_after": None})
+    assert topic.records == []
+
+
 def test_a_topic_that_operators_do_not_allow_is_refused(client: HttpClient) -> None:
     client.put(f"{TABLE}/streams/payments", json={"topic": "other", **KAFKA}).raise_for_status()
 
