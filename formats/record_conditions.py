@@ -104,6 +104,12 @@ class RecordConditions:
         names = {field.name for field in self.fields}
         return matching_rows(values, [one for one in self.where if one.column in names])
 
+    def where_by_field(self) -> Iterator[tuple[MappedColumn, tuple[BoundCondition, ...]]]:
+        """Yield each field that `where` compares, with what it says of this field alone."""
+        for field in self.fields:
+            if found := tuple(one for one in self.where if one.column == field.name):
+                yield field, found
+
     def deleting(self, values: Mapping[str, pa.Array]) -> pa.BooleanArray | None:
         """Return for each record whether it is a delete, without nulls; None: none is.
 

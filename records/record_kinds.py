@@ -8,8 +8,8 @@ The first line that applies decides:
 | the part of `where` that does not use the value is not true | left out: the record belongs to another stream |
 | it has no value, or an envelope without a payload | as `on_tombstone` says; dead letters have the reason `tombstone` |
 | its value is longer than the stream's bound | refused (`too_large`) |
+| a comparison of `where` is not true, with a field of the value that can be read | left out: the record belongs to another stream |
 | a condition uses a field of the value that cannot be read | refused, for the same reason as a column that cannot be read |
-| the rest of `where` is not true | left out: the record belongs to another stream |
 | `delete_when` is true, or the event is a delete | as `on_delete` says; dead letters have the reason `delete` |
 | its event cannot be read | refused |
 | its event changes no row | left out |
@@ -42,6 +42,7 @@ from braid.formats.fault import Fault, Faults
 from braid.formats.message_reader import ReaderOf
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
+from braid.lake import matching_rows
 from braid.records.condition_parts import ConditionPartReader
 from braid.records.record_columns import KEY, VALUE
 from braid.records.stream_plan import StreamPlan
@@ -114,6 +115,7 @@ class RecordKinds:
         if changes is not None:
             reader_of = changes.parts
         reader_of = reader_of or partial(message_reader, plan.spec.format, schemas=schemas)
+        self._reader_of = reader_of
         self._reader = reader_of(plan.conditions.fields) if plan.conditions.fields else None
         parts = plan.conditions.parts
         self._parts = ConditionPartReader(parts, plan.spec, schemas) if parts else None
@@ -241,6 +243,9 @@ class RecordKinds:
                 for field, array in zip(self._conditions.fields, found.arrays, strict=True)
             }
             marks.note_seen(fields)
+            for row in self._left_out_although_faulty(values, found.faults):
+                found.faults.remove(row)
+                marks.is_left_out[row] = True
             marks.faults.add_found(found.faults)
             is_undecided |= found.faults.is_faulty
         belongs = self._conditions.belonging(fields)
@@ -253,6 +258,25 @@ class RecordKinds:
             marks.treat(self._spec.on_delete, is_delete, _DELETE)
         is_faulty = marks.faults.is_faulty
         return _null_where(pa.array(is_faulty), values) if is_faulty.any() else values
+
+    def _left_out_although_faulty(self, values: pa.BinaryArray, faults: Faults) -> list[int]:
+        """Return the rows of records that `where` leaves out by one field, although another field of a condition cannot be read.
+
+        A reader of several fields does not tell the others of a faulty record, so each field of `where` is read on its own.
+        """
+        rows = np.array(faults.rows, dtype=np.int64)
+        chosen = values.take(pa.array(rows))
+        is_left_out = np.zeros(len(rows), dtype=np.bool_)
+        if len(rows):
+            for field_, conditions in self._conditions.where_by_field():
+                found = self._reader_of((field_,)).read(chosen)
+                (array,) = found.arrays
+                compared = {field_.name: with_declared_digits(array, field_.type)}
+                holds = matching_rows(compared, conditions)
+                assert holds is not None, "there is a condition of each field"
+                is_left_out |= ~_bools(holds) & ~found.faults.is_faulty
+        left_out: list[int] = rows[is_left_out].tolist()
+        return left_out
 
 
 class _Marks:

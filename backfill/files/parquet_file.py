@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from braid.backfill.files.damage import decoded, decoding
+from braid.backfill.files.damage import damaged, decoded, decoding
 from braid.backfill.files.opened_file import ROWS_MAX, FileRows
 from braid.formats.arrow_rows.leaves import misfit
 from braid.formats.arrow_rows.reader import ArrowRows, ArrowRowsReader, field_type
@@ -26,7 +26,7 @@ class ParquetFile:
         """Read the footer.
 
         Raises:
-            InvalidRequest: The file is no Parquet file.
+            InvalidRequest: The file is no Parquet file, or has two columns of one name.
         """
         self._path = file.path
         self._input = file_io.open_input(file.path)
@@ -38,6 +38,10 @@ class ParquetFile:
                     self._input, pre_buffer=False, coerce_int96_timestamp_unit="us"
                 )
                 self._schema: pa.Schema = self._file.schema_arrow
+            names = self._schema.names
+            if len({*names}) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise damaged(file.path, f"the column {twice!r} occurs twice")
             failed.pop_all()
         self._rows = ArrowRows(pa.RecordBatch.from_pylist([], self._schema))
         self._wanted: set[str] = set()

@@ -96,6 +96,26 @@ def test_a_field_that_cannot_be_compared_refuses_its_record() -> None:
     assert found.values.is_null().to_pylist() == [False, True, True, True, True]
 
 
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        ({"where": WHERE}, {"type": "bill", "n": "many"}),
+        ({"where": WHERE}, {"n": 1e30}),
+        ({"where": "n >= 2 AND payload.m = 1"}, {"n": 1, "payload": "none"}),
+        ({"where": "type = 'order'", "delete_when": "n = 5"}, {"type": "bill", "n": "many"}),
+        ({"where": "type = 'order'", "delete_when": "meta.op = 'd'"}, {"type": "x", "meta": "y"}),
+    ],
+)
+def test_a_record_of_another_stream_is_left_out_whatever_else_cannot_be_compared(
+    stream: dict[str, str], message: object
+) -> None:
+    assert kinds([message, b"{", message], **stream) == {
+        0: "left out",
+        1: "malformed",
+        2: "left out",
+    }
+
+
 def test_rows_of_faults_are_those_of_the_records_that_are_left() -> None:
     found = sort([{"n": 1}, b"{", {"n": 1}, ORDER, b"["], where=WHERE)
 

@@ -144,3 +144,18 @@ def test_a_codec_whose_package_is_missing_is_no_damage(tmp_path: Path) -> None:
     (problem,) = caught.value.problems
     assert "pip install cramjam" in (problem.hint or "")
     assert bed.table.latest_snapshot() is None
+
+
+def test_a_parquet_file_with_two_columns_of_one_name_is_refused(tmp_path: Path) -> None:
+    bed = BackfillBed(tmp_path)
+    columns = [pa.array([1]), pa.array([1], pa.int32()), pa.array(["x"]), pa.array(["y"])]
+    bed.files.mkdir(exist_ok=True)
+    pq.write_table(
+        pa.table(columns, ["id", "version", "city", "city"]), bed.files / "twice.parquet"
+    )
+
+    with pytest.raises(InvalidRequest) as caught:
+        bed.backfill().run()
+
+    assert "the column 'city' occurs twice" in caught.value.problems[0].message
+    assert bed.table.latest_snapshot() is None
