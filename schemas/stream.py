@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from braid.schemas.contract import (
     COLUMNS_MAX,
@@ -32,6 +33,8 @@ from braid.schemas.trigger import AvailableNowTrigger, IntervalTrigger, Trigger
 CONDITION_LENGTH_MAX: Final = 2_000  # characters
 TIME_FORMAT_LENGTH_MAX: Final = 100  # characters
 EXPRESSION_LENGTH_MAX: Final = 2_000  # characters
+NULL_VALUE: Final = "null_value"
+"""The type of the error of a `constant` or `default` that is null."""
 TRIGGER_MS: Final = 5_000
 
 TypeText: TypeAlias = Annotated[str, Field(min_length=1, max_length=TYPE_LENGTH_MAX)]
@@ -214,9 +217,15 @@ class StreamColumn(Contract):
     @model_validator(mode="before")
     @classmethod
     def _with_source(cls, values: Any) -> Any:
-        """Fill in the source of a column that is computed or the same in every record."""
+        """Fill in the source of a column that is computed or the same in every record; refuse null as its value."""
+        # A whole declaration, as the service returns it, has a source, and null for whatever it does not have.
         if not isinstance(values, dict) or "source" in values:
             return values
+        nulls = [name for name in ("constant", "default") if values.get(name, "") is None]
+        if nulls:
+            error = PydanticCustomError(NULL_VALUE, "expected a boolean, a number or a text")
+            lines = [InitErrorDetails(type=error, loc=(name,), input=None) for name in nulls]
+            raise ValidationError.from_exception_data(cls.__name__, lines)
         for source in (ColumnSource.EXPRESSION, ColumnSource.CONSTANT):
             if values.get(source.value) is not None:
                 return values | {"source": source.value}

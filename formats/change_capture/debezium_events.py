@@ -25,7 +25,7 @@ from braid.formats.change_capture.positions import change_positions, position_fi
 from braid.formats.change_capture.unwrapped_rows import PREFIX
 from braid.formats.fault import Faults, malformed
 from braid.formats.mapped_column import MappedColumn
-from braid.schemas import DebeziumFormat
+from braid.schemas import DebeziumFormat, SourceDatabase
 
 BEFORE: Final = "before"
 AFTER: Final = "after"
@@ -117,14 +117,15 @@ class EventFields:
         found = change_positions(self._declared.database, fields, is_read)
         return pc.if_else(op.is_valid(), found, pa.scalar(None, found.type))
 
-
-def refuse_without_row(rows: pa.BinaryArray, is_upsert: Bools, faults: Faults) -> None:
-    """Add the faults of upserts without a row."""
-    if not rows.null_count:
-        return
-    fault = malformed(
-        f"the event has no row: `{AFTER}` is missing or null; a connector for MongoDB has to send the whole "
-        "document: set its `capture.mode` to `change_streams_update_full`"
-    )
-    is_empty = rows.is_null().to_numpy(zero_copy_only=False) & is_upsert & ~faults.is_faulty
-    faults.add_all(np.flatnonzero(is_empty).tolist(), fault)
+    def refuse_without_row(self, rows: pa.BinaryArray, is_upsert: Bools, faults: Faults) -> None:
+        """Add the faults of upserts without a row."""
+        if not rows.null_count:
+            return
+        found = f"the event has no row: `{AFTER}` is missing or null"
+        if self._declared.database is SourceDatabase.MONGODB:
+            found += (
+                "; the connector has to send the whole document: "
+                "set its `capture.mode` to `change_streams_update_full`"
+            )
+        is_empty = rows.is_null().to_numpy(zero_copy_only=False) & is_upsert & ~faults.is_faulty
+        faults.add_all(np.flatnonzero(is_empty).tolist(), malformed(found))

@@ -26,7 +26,6 @@ from braid.formats.change_capture.debezium_events import (
     AFTER,
     BEFORE,
     EventFields,
-    refuse_without_row,
 )
 from braid.formats.change_capture.envelopes import KnownSchemas, OpenedMessages, open_envelopes
 from braid.formats.change_capture.event_columns import EventColumns, json_field
@@ -89,7 +88,7 @@ class DebeziumJsonReader:
         rows = payloads
         if not self._declared.unwrapped:
             rows = self._rows(fields, is_upsert, is_delete, keys)
-            refuse_without_row(rows, is_upsert, faults)
+            self._fields.refuse_without_row(rows, is_upsert, faults)
         is_read = pa.array(is_upsert | is_delete)
         rows = pc.if_else(is_read, rows, pa.scalar(None, rows.type))
         rows = self._unavailable.without(rows)

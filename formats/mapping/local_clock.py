@@ -19,6 +19,10 @@ _OF_MACHINE: Final = frozenset({"localtime", "posixrules", "posix", "right"})
 _DAYS_MAX: Final = 4_096  # days whose offsets are remembered
 
 
+class NoSuchTimeZone(ValueError):
+    """No time zone has the name."""
+
+
 class LocalClock:
     """The clocks of one zone."""
 
@@ -29,15 +33,15 @@ class LocalClock:
             zone: A name of the IANA database, such as `Europe/Berlin`.
 
         Raises:
-            ValueError: There is no such zone.
+            NoSuchTimeZone: There is no such zone.
         """
         message = f"no time zone has the name {zone!r}"
         if zone.partition("/")[0] in _OF_MACHINE:
-            raise ValueError(message)
+            raise NoSuchTimeZone(message)
         try:
             self._zone = ZoneInfo(zone)
         except (ZoneInfoNotFoundError, OSError, ValueError) as error:
-            raise ValueError(message) from error
+            raise NoSuchTimeZone(message) from error
         self._offset_of_day: dict[int, int | None] = {}
 
     def offset(self, shown: int) -> int:

@@ -57,6 +57,10 @@ Unfit = dict[int, DeadLetterReason]
 """By row: why a text is no value of the column."""
 
 
+class TimeZoneWithoutEffect(ValueError):
+    """A time zone is declared for texts that have no time of day, or have an offset from UTC; the text says which."""
+
+
 class TimeTexts(Protocol):
     """Reads the texts of a column."""
 
@@ -80,7 +84,7 @@ def time_texts(declared: TimeFormat, data_type: DataType) -> TimeTexts:
     if declared.zone is not None and (unit_ns is not None or not is_moment):
         where = "a number since the epoch" if is_moment else f"a {data_type.root.value}"
         message = f"{where} has no time zone"
-        raise ValueError(message)
+        raise TimeZoneWithoutEffect(message)
     if unit_ns is not None:
         return _EpochTexts(data_type, unit_ns)
     clock = None if declared.zone is None else LocalClock(declared.zone)
@@ -105,6 +109,7 @@ def _check(pattern: TimePattern, data_type: DataType, *, has_clock: bool) -> Non
         message = "the pattern has an offset from UTC, but a DATE has none"
     elif has_clock and pattern.always_has_zone:
         message = "every text has an offset from UTC, so the zone has no effect"
+        raise TimeZoneWithoutEffect(message)
     if data_type.root is TypeRoot.TIME and pattern.has_zone:
         message = "the pattern has an offset from UTC, but a TIME has none"
     if message is not None:

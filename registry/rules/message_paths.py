@@ -1,4 +1,4 @@
-"""Detection of paths in the notation of JSONPath (`$.a`, `a[0]`, `a['b']`), and of paths with an empty name. Pure.
+"""Detection of paths in the notation of JSONPath (`$.a`, `a[0]`, `a['b']`), with names in quotes, or with an empty name. Pure.
 
 Other characters may be part of a field's name, so that `a/b` and `@type` pass. Whether messages have the field is not
 checked here.
@@ -9,7 +9,13 @@ from typing import Final
 
 # `[0]`, `[*]`, `['name']`, at any place of a JSONPath.
 _SUBSCRIPT: Final = re.compile(r"\[([^\[\]]*)\]")
+# A part in the quotes of conditions and expressions: "a.b", `a.b`.
+_QUOTED: Final = re.compile(r'(?:^|\.)(["`]).+\1(?:\.|$)')
 _ROOT: Final = "$"
+_QUOTES: Final = (
+    "a path has no quotes, and each of its dots is between two names: this one matches nothing",
+    "leave the quotes out; a field with a dot in its name can be read only by a column of the same name without a `path`",
+)
 
 
 def path_fault(path: str) -> tuple[str, str] | None:
@@ -25,7 +31,7 @@ def path_fault(path: str) -> tuple[str, str] | None:
     is_rooted = path == _ROOT or path.startswith((f"{_ROOT}.", f"{_ROOT}["))
     subscripts = _SUBSCRIPT.findall(path)
     if not is_rooted and not subscripts:
-        return None
+        return _QUOTES if _QUOTED.search(path) else None
     message = "a path is field names joined by dots, not a JSONPath: this one matches nothing"
     if any(not _is_name(subscript) for subscript in subscripts):
         hint = "a single element has no path: declare a column for the whole ARRAY"

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from braid.formats.mapped_column import ISO, MappedColumn
+from braid.formats.mapping.local_clock import NoSuchTimeZone
 from braid.formats.mapping.nested_times import NESTED, times_in
-from braid.formats.mapping.time_formats import EPOCH_UNIT_NS, time_texts
+from braid.formats.mapping.time_formats import EPOCH_UNIT_NS, TimeZoneWithoutEffect, time_texts
 from braid.formats.native.kinds import NativeKind
 from braid.registry.layout.declared_types import parsed_type
 from braid.registry.layout.stream_columns import mapped_column
@@ -19,6 +20,9 @@ _HINT: Final = (
     f"use `{ISO}`, {', '.join(f'`{name}`' for name in EPOCH_UNIT_NS)}, "
     "or a pattern such as `dd.MM.yyyy HH:mm:ss`"
 )
+_NAME_HINT: Final = "use a name of the IANA database, such as `Europe/Berlin` or `UTC`"
+_NO_ZONE_HINT: Final = "leave `time_zone` out"
+_ZONE_HINTS: Final = (_NAME_HINT, _NO_ZONE_HINT)
 _NUMBERS: Final = (NativeKind.WHOLE, NativeKind.FLOAT, NativeKind.DECIMAL, NativeKind.TEXT)
 
 
@@ -37,8 +41,9 @@ def check_time_formats(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
         found = why_no_times(mapped_column(mapping, data_type))
         if found is not None:
             message, hint = found
-            field = "time_zone" if mapping.time_format is None else "time_format"
-            value = mapping.time_format or mapping.time_zone
+            is_of_zone = mapping.time_format is None or hint in _ZONE_HINTS
+            field = "time_zone" if is_of_zone else "time_format"
+            value = mapping.time_zone if is_of_zone else mapping.time_format
             yield problem_at("columns", index, field, value=value, message=message, hint=hint)
 
 
@@ -61,6 +66,10 @@ def why_no_times(column: MappedColumn) -> tuple[str, str] | None:
     try:
         for one in times:
             time_texts(column.time_format, one)
+    except NoSuchTimeZone as error:
+        return str(error), _NAME_HINT
+    except TimeZoneWithoutEffect as error:
+        return str(error), _NO_ZONE_HINT
     except ValueError as error:
         return str(error), _HINT
     return None

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from braid.schemas import FieldProblem
 from braid.schemas.field_problems import field_path, json_pointer, quoted_list
 from braid.schemas.problem import JsonPath
+from braid.schemas.stream import NULL_VALUE
 
 _VALUE_LENGTH_MAX = 200
 
@@ -46,6 +47,7 @@ _HINTS = {
     "model_attributes_type": "give an object: {...}",
     "string_too_short": "give at least one character",
     "too_short": "give at least one entry",
+    NULL_VALUE: "give a value, or leave it out: the column is then read from its field, and is null without it",
     "union_tag_not_found": "add the field that names the kind",
 }
 

@@ -104,10 +104,16 @@ def test_what_changes_no_row_is_refused_in_words() -> None:
     assert found[2].startswith(
         "malformed: the message is not a change event: found nothing in `op`"
     )
-    assert found[3].startswith("malformed: the event has no row: `after` is missing or null")
+    assert found[3] == "malformed: the event has no row: `after` is missing or null"
     assert found[4] == "malformed: found a string, expected an object"
     assert found[5].startswith("malformed: not JSON")
     assert found[6] == "malformed: found an array, expected an object"
+
+
+def test_the_mode_of_the_connector_is_advised_for_mongodb_alone() -> None:
+    (found,) = faults_of(read(MONGODB, [event("u")])).values()
+
+    assert "set its `capture.mode` to `change_streams_update_full`" in found
 
 
 def test_a_condition_is_about_the_event_and_comes_before_its_faults() -> None:

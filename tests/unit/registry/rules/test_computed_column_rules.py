@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from braid.registry.rules.computed_column_rules import EXPRESSIONS_MAX
 from braid.registry.rules.stream_completion import complete_stream
@@ -41,6 +42,18 @@ def test_computed_columns_are_accepted_and_imply_their_source() -> None:
     assert [one.source for one in definition.columns] == ["expression", "constant", "value"]
     again = StreamDefinition.model_validate(definition.model_dump(mode="json"))
     assert again == definition
+
+
+@pytest.mark.parametrize("name", ["constant", "default"])
+def test_null_is_no_constant_and_no_default(name: str) -> None:
+    columns = [{"column": "id"}, {"column": "b", name: None}]
+
+    with pytest.raises(ValidationError) as caught:
+        StreamDefinition.model_validate({"topic": "t", "columns": columns})
+
+    (error,) = caught.value.errors()
+    assert error["loc"] == ("columns", 1, name)
+    assert error["msg"] == "expected a boolean, a number or a text"
 
 
 @pytest.mark.parametrize(

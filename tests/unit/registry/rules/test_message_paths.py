@@ -17,6 +17,8 @@ from braid.registry.rules.message_paths import path_fault
         ("items[]", "read from `items`"),
         ("$", "write `name`"),
         ("a..b", "for example `payload.after.amount`"),
+        ("`a.b`", "column of the same name without a `path`"),
+        ('x."a.b"', "column of the same name without a `path`"),
         (".a", "for example `payload.after.amount`"),
     ],
 )
@@ -30,7 +32,7 @@ def test_a_path_that_matches_nothing_is_reported_with_the_one_to_write(
 
 
 @pytest.mark.parametrize(
-    "path", ["v", "payload.after.v", "_id.$oid", "a b", "ä", "v]", "@type", "a/b"]
+    "path", ["v", "payload.after.v", "_id.$oid", "a b", "ä", "v]", "@type", "a/b", '5"', "it`s"]
 )
 def test_names_that_json_can_have_are_paths(path: str) -> None:
     assert path_fault(path) is None

@@ -3,24 +3,29 @@
 import json
 from typing import Any
 
+import pytest
+
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
-from braid.schemas import StreamDefinition, TableSpec
+from braid.schemas import FieldProblem, StreamDefinition, TableSpec
 from tests.unit.records.given_streams import given_spec
 
 TABLE = given_spec({"id": "BIGINT", "at": "TIMESTAMP(3)", "day": "DATE", "n": "INT"}, ordering=None)
 
 
-def problems(
+def found_problems(
     *columns: dict[str, Any], table: TableSpec = TABLE, **stream: Any
-) -> list[tuple[str, str]]:
+) -> list[FieldProblem]:
     mapped = {"id": {"column": "id"}} | {name: {"column": name} for name in ("at", "day", "n")}
     mapped |= {one["column"]: one for one in columns}
     definition = StreamDefinition.model_validate(
         {"topic": "topic", "columns": [*mapped.values()], **stream}
     )
-    found = check_stream(table, {}, complete_stream(table, definition, name="s"))
-    return [(one.pointer or "", one.message) for one in found]
+    return check_stream(table, {}, complete_stream(table, definition, name="s"))
+
+
+def problems(*columns: dict[str, Any], **stream: Any) -> list[tuple[str, str]]:
+    return [(one.pointer or "", one.message) for one in found_problems(*columns, **stream)]
 
 
 def test_formats_of_times_are_accepted() -> None:
@@ -44,6 +49,43 @@ def test_what_cannot_be_read_is_refused() -> None:
         ("/columns/2/time_format", "`DD` has no meaning; put texts into quotes: `'DD'`"),
         ("/columns/3/time_format", "the column is of type INT, which has no time formats"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("column", "pointer", "value", "hint"),
+    [
+        (
+            {"column": "at", "time_zone": "Europe/Bonn"},
+            "/columns/1/time_zone",
+            "Europe/Bonn",
+            "use a name of the IANA database, such as `Europe/Berlin` or `UTC`",
+        ),
+        (
+            {"column": "at", "time_format": "yyyy-MM-dd", "time_zone": "Europe/Bonn"},
+            "/columns/1/time_zone",
+            "Europe/Bonn",
+            "use a name of the IANA database, such as `Europe/Berlin` or `UTC`",
+        ),
+        (
+            {"column": "at", "time_format": "epoch_ms", "time_zone": "Europe/Berlin"},
+            "/columns/1/time_zone",
+            "Europe/Berlin",
+            "leave `time_zone` out",
+        ),
+        (
+            {"column": "at", "time_format": "yyyy-MM-dd HHX", "time_zone": "Europe/Berlin"},
+            "/columns/1/time_zone",
+            "Europe/Berlin",
+            "leave `time_zone` out",
+        ),
+    ],
+)
+def test_a_problem_of_the_zone_is_reported_at_the_zone(
+    column: dict[str, Any], pointer: str, value: str, hint: str
+) -> None:
+    (found,) = found_problems(column)
+
+    assert (found.pointer, found.value, found.hint) == (pointer, value, hint)
 
 
 def test_times_inside_of_values_have_formats() -> None:
