@@ -1,8 +1,9 @@
 """Compiled expressions: expressions that were checked against the types of the fields that they use and of the column that they fill."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,6 +13,9 @@ from braid.formats.expressions.sql_engine import SqlError, sql_engine
 from braid.formats.expressions.syntax import Path, parse_expression
 from braid.formats.mapped_column import MappedColumn
 from braid.lake import to_arrow_type
+
+if TYPE_CHECKING:
+    from duckdb.sqltypes import DuckDBPyType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +49,19 @@ def compile_expression(column: MappedColumn, fields: Sequence[MappedColumn]) -> 
     for place, one in enumerate(fields):
         places.setdefault(one.path, place)
     names = {path: input_name(place) for path, place in places.items()}
-    parsed = parse_expression(column.expression, names)
+
+    known: dict[str, Sequence[str] | None] = {}
+
+    def names_in(sql: str, paths: Iterable[Path]) -> Sequence[str] | None:
+        if sql not in known:
+            kind = _result_type(sql, [places[path] for path in paths], fields)
+            known[sql] = [name for name, _ in kind.children] if kind.id == "struct" else None
+        return known[sql]
+
+    parsed = parse_expression(column.expression, names, names_in)
     used = tuple(places[path] for path in parsed.fields)
     compiled = CompiledExpression(sql=parsed.sql, fields=used, growth=parsed.growth)
-    try:
-        found = sql_engine().result_type(parsed.sql, _input(used, fields))
-    except SqlError as error:
-        message = f"it cannot be evaluated: {with_addresses(str(error), fields)}"
-        hint = "use functions and operators on the types that `fields` and columns declare"
-        raise ExpressionError(message, hint) from error
+    found = _result_type(parsed.sql, used, fields)
     if not is_lossless(found, column.type):
         wanted = column.type.with_nullable(True)
         message = f"its result is {found}, which a column of type {wanted} cannot hold without loss"
@@ -81,6 +89,16 @@ def input_array(array: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(array.type) and array.type.unit in ("s", "ms"):
         return array.cast(pa.timestamp("us", tz=array.type.tz))
     return array
+
+
+def _result_type(sql: str, used: Sequence[int], fields: Sequence[MappedColumn]) -> "DuckDBPyType":
+    """Return the type of an expression's result, or of a part's; raise `ExpressionError` if it cannot be evaluated."""
+    try:
+        return sql_engine().result_type(sql, _input(used, fields))
+    except SqlError as error:
+        message = f"it cannot be evaluated: {with_addresses(str(error), fields)}"
+        hint = "use functions and operators on the types that `fields` and columns declare"
+        raise ExpressionError(message, hint) from error
 
 
 def _input(used: Sequence[int], fields: Sequence[MappedColumn]) -> pa.Schema:

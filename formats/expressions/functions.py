@@ -104,9 +104,10 @@ FUNCTIONS: Final[Mapping[str, FunctionRule]] = MappingProxyType(
         **_rules(
             "len array_length cardinality list_contains list_has array_contains list_extract list_element "
             "element_at list_position list_slice array_slice list_distinct list_sort list_sum list_min list_max "
-            "list_avg map_keys map_values map_contains map_extract_value struct_extract flatten",
+            "list_avg map_keys map_values map_contains map_extract_value flatten",
             _PLAIN,
         ),
+        "struct_extract": FunctionRule(literals_from=1),
         # choice
         "if": _PLAIN,
         "nullif": FunctionRule(copies=2),

@@ -7,7 +7,7 @@ be far larger than the message. A name in an expression is a field of the messag
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import ceil
@@ -24,8 +24,12 @@ from braid.formats.expressions.sql_text import (
     quoted,
     type_sql,
 )
+from braid.schemas.field_problems import quoted_list
 
 Path: TypeAlias = tuple[str, ...]
+NamesIn: TypeAlias = Callable[[str, Iterable[Path]], Sequence[str] | None]
+"""Returns the names of the fields of a struct, which a part of an expression gives; None: it gives no struct. The
+arguments are the part's SQL and the fields that it uses."""
 _Node: TypeAlias = dict[str, Any]
 
 EXPRESSION_LENGTH_MAX: Final = 2_000  # characters
@@ -84,12 +88,13 @@ class ParsedExpression:
     growth: int
 
 
-def parse_expression(text: str, columns: Mapping[Path, str]) -> ParsedExpression:
+def parse_expression(text: str, columns: Mapping[Path, str], names_in: NamesIn) -> ParsedExpression:
     """Return an expression, checked and written for the engine.
 
     Args:
         text: The text.
         columns: The fields that it can use, by path, with the names of their columns in the engine's input.
+        names_in: Returns the names in a part's value.
 
     Raises:
         ExpressionError: It is none, or has a part that expressions do not have.
@@ -99,7 +104,7 @@ def parse_expression(text: str, columns: Mapping[Path, str]) -> ParsedExpression
             f"the expression has {len(text)} characters, expected at most {EXPRESSION_LENGTH_MAX}"
         )
         raise refused(found, "compute a part of it in the program that produces the records")
-    writer = _Writer(columns=columns)
+    writer = _Writer(columns=columns, names_in=names_in)
     part = writer.write(_syntax_tree(text), 0)
     growth = ceil(part.growth)
     if growth > GROWTH_MAX:
@@ -154,6 +159,7 @@ class _Writer:
     """Writes the parts of one expression."""
 
     columns: Mapping[Path, str]
+    names_in: NamesIn
     used: dict[Path, None] = field(default_factory=dict)
     parts: int = 0
 
@@ -182,7 +188,7 @@ class _Writer:
             case "COLUMN_REF":
                 return _Part(self._field(tuple(node["column_names"])))
             case "FUNCTION":
-                return _function(node, inner)
+                return _function(node, inner, self.member)
             case "CAST":
                 child, kind = inner(node["child"]), type_sql(node["type_expr"], 0)
                 name = "TRY_CAST" if node["try_cast"] else "CAST"
@@ -202,7 +208,7 @@ class _Writer:
             case "CASE":
                 return _choice(node, inner)
             case "OPERATOR":
-                return _operator(node, inner)
+                return _operator(node, inner, self.member)
             case other:
                 what = _REFUSED.get(other, f"`{other}`")
                 message = f"expressions cannot contain {what}"
@@ -216,17 +222,37 @@ class _Writer:
                 self.used[path] = None
                 sql = self.columns[path]
                 for name in names[length:]:
-                    sql = f"struct_extract({sql}, {quoted(name)})"
+                    sql = self.member(sql, name) or f"struct_extract({sql}, {quoted(name)})"
                 return sql
         shown = ".".join(names)[:SHOWN_MAX]
         message = f"the type of the field `{shown}` is not declared"
         raise refused(message, f'add "{shown}" with its SQL type to `fields` of the stream')
 
+    def member(self, sql: str, name: str | None) -> str | None:
+        """Return one field of the struct that a part gives; None if the part gives no struct.
+
+        It is written by its place: the engine ignores case in names, so that of `SKU` and `sku` it finds the first.
+
+        Args:
+            sql: The part.
+            name: The name of the field; None: it is not a literal.
+        """
+        names = self.names_in(sql, self.used)
+        if names is None:
+            return None
+        if name not in names:
+            found = "the name" if name is None else f"`{name[:SHOWN_MAX]}`"
+            message = f"{found} is no field of this value, whose fields are {quoted_list(names)}"
+            hint = 'write the name as it is declared, in quotes if it has capital letters: `item."SKU"`'
+            raise refused(message, hint)
+        return f"struct_extract_at({sql}, {names.index(name) + 1})"
+
 
 _Inner: TypeAlias = Callable[..., _Part]
+_Member: TypeAlias = Callable[[str, str | None], str | None]
 
 
-def _function(node: _Node, inner: _Inner) -> _Part:
+def _function(node: _Node, inner: _Inner, member: _Member) -> _Part:
     name = node["function_name"].lower()
     rules = OPERATORS if name in OPERATORS else FUNCTIONS
     unusual = (
@@ -254,6 +280,10 @@ def _function(node: _Node, inner: _Inner) -> _Part:
     growth = _growth(name, rule, parts, arguments)
     if name in _LIKES:
         return _Part(_like(name, parts[0].sql, arguments[1:]))
+    if name == "struct_extract" and len(parts) == 2:
+        found = member(parts[0].sql, _text(arguments[1]))
+        if found is not None:
+            return _Part(found, growth)
     if is_unary:
         return _Part(f"({name} {parts[0].sql})", growth)
     if rules is OPERATORS:
@@ -322,7 +352,7 @@ def _choice(node: _Node, inner: _Inner) -> _Part:
     return _Part(f"CASE {written} ELSE {otherwise.sql} END", growth)
 
 
-def _operator(node: _Node, inner: _Inner) -> _Part:
+def _operator(node: _Node, inner: _Inner, member: _Member) -> _Part:
     parts = [inner(child) for child in node["children"]]
     sql = [part.sql for part in parts]
     growth = max(part.growth for part in parts)
@@ -339,12 +369,19 @@ def _operator(node: _Node, inner: _Inner) -> _Part:
             return _Part(f"coalesce({', '.join(sql)})", growth)
         case "OPERATOR_TRY", 1:
             return _Part(f"TRY({sql[0]})", growth)
-        case "ARRAY_EXTRACT", 2:
-            return _Part(f"({sql[0]})[{sql[1]}]", growth)
+        case (("ARRAY_EXTRACT" | "STRUCT_EXTRACT"), 2):
+            key = node["children"][1]
+            is_number = key["class"] == "CONSTANT" and key["literal"]["kind"] == "INTEGER"
+            found = None if is_number else member(sql[0], _text(key))
+            return _Part(found or f"({sql[0]})[{sql[1]}]", growth)
         case "ARRAY_SLICE", 3:
             return _Part(f"list_slice({', '.join(sql)})", growth)
-        case "STRUCT_EXTRACT", 2:
-            return _Part(f"struct_extract({', '.join(sql)})", growth)
         case other, _:
             message = f"expressions cannot contain `{other}`"
             raise refused(message, "compute the value from the fields of one record")
+
+
+def _text(node: _Node) -> str | None:
+    """Return the text of a literal; None for whatever else."""
+    is_text = node["class"] == "CONSTANT" and node["literal"]["kind"] == "STRING"
+    return str(node["literal"]["text"] or "") if is_text else None

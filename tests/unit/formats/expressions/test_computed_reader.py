@@ -264,3 +264,32 @@ def test_undeclared_fields_are_those_that_neither_a_column_nor_an_expression_use
 def test_an_expression_over_other_fields_is_refused() -> None:
     with pytest.raises(ExpressionError, match="the type of the field `b` is not declared"):
         read([computed("b", "INT")], [plain("a", "INT")], {})
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "item.sku",
+        "(item).sku",
+        "item['sku']",
+        "struct_extract(item, 'sku')",
+        "items[1].sku",
+        "{'item': item}.item.sku",
+    ],
+)
+def test_case_counts_in_the_names_of_a_row(expression: str) -> None:
+    row = "ROW<`SKU` STRING, sku STRING>"
+    value = {"SKU": "upper", "sku": "lower"}
+    fields = [plain("item", row), plain("items", f"ARRAY<{row}>")]
+
+    found = read([computed(expression, "STRING")], fields, {"item": value, "items": [value]})
+
+    assert rows(found) == ["lower"]
+
+
+@pytest.mark.parametrize("expression", ["item.sku", "(item).sku", "item['sku']"])
+def test_a_name_in_other_case_is_no_name_of_a_row(expression: str) -> None:
+    with pytest.raises(ExpressionError, match="`sku` is no field of this value") as caught:
+        read([computed(expression, "STRING")], [plain("item", "ROW<`SKU` STRING>")], {})
+
+    assert caught.value.hint.startswith("write the name as it is declared")

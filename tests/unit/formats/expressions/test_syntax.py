@@ -8,6 +8,11 @@ from braid.formats.expressions.syntax import parse_expression
 COLUMNS = {("payload", "price"): "f0", ("a",): "f1", ("item",): "f2", ("order", "id"): "f3"}
 
 
+def names_in(sql: str, _: object) -> list[str] | None:
+    """Return the names in `item`, and in its elements as if it were a list."""
+    return {"f2": ["SKU", "sku"], "(f2)[1]": ["x"]}.get(sql)
+
+
 @pytest.mark.parametrize(
     ("text", "sql"),
     [
@@ -29,9 +34,13 @@ COLUMNS = {("payload", "price"): "f0", ("a",): "f1", ("item",): "f2", ("order", 
             'CAST(f1 AS STRUCT("x" INTEGER, "y z" VARCHAR[]))',
         ),
         ("a::MAP(VARCHAR, INT)", "CAST(f1 AS MAP(VARCHAR, INTEGER))"),
-        ("item.sku", "struct_extract(f2, 'sku')"),
-        ("(item).sku", "struct_extract(f2, 'sku')"),
-        ("item[1].x", "struct_extract((f2)[1], 'x')"),
+        ("item.sku", "struct_extract_at(f2, 2)"),
+        ("(item).sku", "struct_extract_at(f2, 2)"),
+        ("item[1].x", "struct_extract_at((f2)[1], 1)"),
+        ("item['SKU']", "struct_extract_at(f2, 1)"),
+        ("struct_extract(item, 'sku')", "struct_extract_at(f2, 2)"),
+        ("a['sku']", "(f1)['sku']"),
+        ("a[a]", "(f1)[f1]"),
         ("item[1:2]", "list_slice(f2, 1, 2)"),
         ('"order".id', "f3"),
         ("[a]", '"list_value"(f1)'),
@@ -47,13 +56,13 @@ COLUMNS = {("payload", "price"): "f0", ("a",): "f1", ("item",): "f2", ("order", 
     ],
 )
 def test_parts_are_written_anew(text: str, sql: str | None) -> None:
-    found = parse_expression(text, COLUMNS).sql
+    found = parse_expression(text, COLUMNS, names_in).sql
 
     assert found == (sql or "((f1 BETWEEN 1 AND 2) AND (NOT (f1 IN (3, 4))))")
 
 
 def test_fields_are_named_once_in_the_order_of_their_use() -> None:
-    found = parse_expression("payload.price + a + payload.price", COLUMNS)
+    found = parse_expression("payload.price + a + payload.price", COLUMNS, names_in)
 
     assert found.fields == (("payload", "price"), ("a",))
 
@@ -105,6 +114,9 @@ def test_fields_are_named_once_in_the_order_of_their_use() -> None:
         ("X'00'", "cannot contain the literal `00`"),
         ("b + 1", "the type of the field `b` is not declared"),
         ("A", "the type of the field `A` is not declared"),
+        ("item.Sku", "`Sku` is no field of this value, whose fields are `SKU`, `sku`"),
+        ("item['s' || 'ku']", "the name is no field of this value"),
+        ("struct_extract(item, 's' || 'ku')", "argument 2 of `struct_extract` is not a literal"),
         ("payload", "the type of the field `payload` is not declared"),
         ("a LIKE item", "argument 2 of `LIKE` is not a literal"),
         ("a LIKE 'x!' ESCAPE '!'", "the pattern of LIKE cannot be used"),
@@ -121,7 +133,7 @@ def test_fields_are_named_once_in_the_order_of_their_use() -> None:
 )
 def test_everything_else_is_refused(text: str, message: str) -> None:
     with pytest.raises(ExpressionError, match=message) as caught:
-        parse_expression(text, COLUMNS)
+        parse_expression(text, COLUMNS, names_in)
 
     assert caught.value.hint
 
@@ -140,7 +152,7 @@ def test_everything_else_is_refused(text: str, message: str) -> None:
     ],
 )
 def test_the_largest_result_in_relation_to_the_message(text: str, growth: int) -> None:
-    assert parse_expression(text, COLUMNS).growth == growth
+    assert parse_expression(text, COLUMNS, names_in).growth == growth
 
 
 def test_a_replacement_that_is_no_longer_than_what_it_replaces_makes_no_text_longer() -> None:
@@ -148,4 +160,4 @@ def test_a_replacement_that_is_no_longer_than_what_it_replaces_makes_no_text_lon
     for old, new in [("-", ""), (" ", "_"), ("ä", "ae"), ("&", "&amp;")]:
         text = f"replace({text}, '{old}', '{new}')"
 
-    assert parse_expression(text, COLUMNS).growth == 5
+    assert parse_expression(text, COLUMNS, names_in).growth == 5
