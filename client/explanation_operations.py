@@ -1,4 +1,4 @@
-"""Operations on single rows of a table: the status, the explanation, the certificate, and the row as it would be."""
+"""Operations on single rows of a table: the status, the explanation, the outcomes of pushed records, the certificate, and the row as it would be."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +16,7 @@ from braid.schemas import (
     RowStatus,
 )
 from braid.schemas.api import RowHypothesis
+from braid.schemas.record_outcome import RowOutcomes
 
 
 class ExplanationOperations(Resource):
@@ -31,10 +32,13 @@ class ExplanationOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
     ) -> Call[RowStatus]:
         """Return the status of a row by sequence group, whether the row exists or not."""
-        state = _state(snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, visibility)
+        state = _state(
+            snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, read_after, visibility
+        )
         return Call(decode=as_model(RowStatus), query={**key_parameters(key), **state})
 
     @operation("GET", f"{ROWS}/explain")
@@ -48,12 +52,29 @@ class ExplanationOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
     ) -> Call[RowExplanation]:
         """Return why a row has its values, whether it exists or not; with `raw` also the records of topics that it comes from."""
-        state = _state(snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, visibility)
+        state = _state(
+            snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, read_after, visibility
+        )
         query = {**key_parameters(key), "raw": "true" if raw else None, **state}
         return Call(decode=as_model(RowExplanation), query=query)
+
+    @operation("GET", f"{ROWS}/outcomes")
+    def outcomes(self, key: Key, *, read_after: str) -> Call[RowOutcomes]:
+        """Return what has become of pushed records in their row: those of the key among the records of a push.
+
+        Args:
+            key: A value for each column of the primary key.
+            read_after: Token of the push (`StreamOperations.push`).
+
+        Raises:
+            SnapshotNotReached: No snapshot has taken in the records yet.
+        """
+        query = {**key_parameters(key), "read_after": read_after}
+        return Call(decode=as_model(RowOutcomes), query=query)
 
     @operation("GET", f"{ROWS}/certificate")
     def certificate(
@@ -65,10 +86,13 @@ class ExplanationOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
     ) -> Call[RowCertificate]:
         """Return a row with its versions and the rules of merging, for `braid explain verify`."""
-        state = _state(snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, visibility)
+        state = _state(
+            snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, read_after, visibility
+        )
         return Call(decode=as_model(RowCertificate), query={**key_parameters(key), **state})
 
     @operation("POST", f"{ROWS}/explain")
@@ -83,6 +107,7 @@ class ExplanationOperations(Resource):
         timestamp: Timestamp | None = None,
         min_snapshot: int | None = None,
         max_staleness_ms: int | None = None,
+        read_after: str | None = None,
         visibility: str | None = None,
     ) -> Call[HypotheticalRow]:
         """Return a row as it would be, if a record arrived now, or without some records.
@@ -96,9 +121,12 @@ class ExplanationOperations(Resource):
             timestamp: The newest snapshot committed then or before is read.
             min_snapshot: Id of the oldest snapshot that may answer.
             max_staleness_ms: How long ago the snapshot may have been verified to be the newest.
+            read_after: Token of a push, whose records the snapshot must have taken in.
             visibility: As for `row`.
         """
-        state = _state(snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, visibility)
+        state = _state(
+            snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, read_after, visibility
+        )
         given = {name: value for name, value in state.items() if value is not None}
         body = RowHypothesis(
             key={name: json_value(value) for name, value in key.items()},
@@ -115,6 +143,7 @@ def _state(
     timestamp: Timestamp | None,
     min_snapshot: int | None,
     max_staleness_ms: int | None,
+    read_after: str | None,
     visibility: str | None,
 ) -> Mapping[str, Any]:
     """Return the fields that name a state."""
@@ -124,5 +153,6 @@ def _state(
         "timestamp": time_text(timestamp),
         "min_snapshot": min_snapshot,
         "max_staleness_ms": max_staleness_ms,
+        "read_after": read_after,
         "visibility": visibility,
     }

@@ -15,6 +15,7 @@ From the top down; each imports only what is beside or below it:
 | `control/` | the logic of the routes |
 | `components`, `open_tables`, `body_thread` | components that requests share: registry, open tables, the thread for bodies |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |
+| `request_slot` | the slot of a request among those of its class, which it gives back while it waits |
 | `query_parameters`, `scope_headers` | parameters of a row's address; headers of a request |
 | `times`, `shown_texts` | times as text; texts without the warehouse's address |
 """

@@ -20,12 +20,14 @@ from braid.records.topic_records import TopicRecordReader
 from braid.registry.registrar import Registrar
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
+from braid.registry.store.letter_questions import LetterQuestions
 from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
 from braid.schemas import ProblemDocument
 from braid.service.body_thread import BodyThread
 from braid.service.braid_app import BraidApp
 from braid.service.components import Components
+from braid.service.control.dead_letters import LetterReader
 from braid.service.control.table_tests.required_tests import failed_tests
 from braid.service.documented_problems import (
     SCHEMA as PROBLEM_SCHEMA,
@@ -59,8 +61,10 @@ from braid.service.routes import (
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
 from braid.service.serving.index_answers import IndexAnswers
+from braid.service.serving.outcome_answers import OutcomeAnswers
 from braid.service.serving.row_answers import RowAnswers
 from braid.service.serving.row_explainer import RowExplainer
+from braid.service.serving.snapshot_waits import SnapshotWaits
 from braid.service.settings import ServiceSettings
 from braid.service.subscription.subscriptions import Subscriptions
 
@@ -107,16 +111,27 @@ def create_app(
     followers = Followers(
         tables=tables, registrar=registrar, clock=clock, follow_ms=settings.follow_ms
     )
-
+    waits = SnapshotWaits(followers, settings.limits)
     subscriptions = Subscriptions(
         followers, follow_ms=settings.follow_ms, heartbeat_s=settings.limits.heartbeat_seconds
     )
     completeness = CompletenessCounts(clock)
+    explainer = RowExplainer(
+        followers, waits, clock, clusters=settings.clusters, topic_records=topic_records
+    )
+    letters = LetterReader(
+        LetterQuestions(file_io, warehouse),
+        clock,
+        wait_seconds=settings.limits.letter_wait_seconds,
+    )
+    outcomes = OutcomeAnswers(explainer, followers, waits, letters)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         subscriptions.close()
+        waits.close()
+        outcomes.close()
         followers.close()
         completeness.close()
         if producer is not None:
@@ -134,7 +149,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI documents it
-    rows = RowAnswers(followers, clock)
+    rows = RowAnswers(followers, waits, clock)
     app.state.components = Components(
         settings=replace(settings, warehouse=warehouse),
         file_io=file_io,
@@ -149,9 +164,8 @@ def create_app(
         rows=rows,
         subscriptions=subscriptions,
         completeness=completeness,
-        explainer=RowExplainer(
-            followers, clock, clusters=settings.clusters, topic_records=topic_records
-        ),
+        explainer=explainer,
+        outcomes=outcomes,
         indexes=IndexAnswers(followers),
         producer=producer,
         bodies=bodies,

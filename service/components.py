@@ -19,6 +19,7 @@ from braid.service.open_tables import OpenTables
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
 from braid.service.serving.index_answers import IndexAnswers
+from braid.service.serving.outcome_answers import OutcomeAnswers
 from braid.service.serving.row_answers import RowAnswers
 from braid.service.serving.row_explainer import RowExplainer
 from braid.service.settings import ServiceSettings
@@ -48,6 +49,7 @@ class Components:
         subscriptions: Opens subscriptions to rows.
         completeness: Counts of tables' rows by their states.
         explainer: Explains rows.
+        outcomes: Tells what has become of pushed records.
         producer: Sends pushed records; None: the process has no Kafka client, and accepts none.
         bodies: The thread in which bodies are parsed.
         started_ms: Start of the app, milliseconds since the epoch, UTC.
@@ -68,6 +70,7 @@ class Components:
     subscriptions: Subscriptions
     completeness: CompletenessCounts
     explainer: RowExplainer
+    outcomes: OutcomeAnswers
     producer: RecordProducer | None
     bodies: BodyThread
     started_ms: int

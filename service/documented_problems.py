@@ -74,6 +74,7 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ("GET", "/rows/status"): _ROW,
     ("GET", "/rows/explain"): _READING,
     ("POST", "/rows/explain"): (*_READING, ProblemCode.STREAM_NOT_FOUND),
+    ("GET", "/rows/outcomes"): (*_READING, ProblemCode.STREAM_NOT_FOUND),
     ("GET", "/rows/certificate"): _READING,
     ("GET", "/rows/events"): _MERGING,
     ("POST", "/rows/events"): _MERGING,

@@ -89,6 +89,9 @@ class RequestLimits:
         body_seconds: Time in which the body has to arrive.
         write_seconds: Longest pause of a client in reading its answer.
         heartbeat_seconds: The longest time without an event of a subscription.
+        snapshot_wait_seconds: The longest wait for a snapshot that a request demands.
+        snapshot_waits: Requests that wait for snapshots or dead letters at once, without slots of their classes; further ones are refused.
+        letter_wait_seconds: The longest wait for a runner that lists dead letters among pushed records.
         connections: Open connections; further ones are closed.
         classes: Bounds of requests by class.
     """
@@ -102,5 +105,8 @@ class RequestLimits:
     body_seconds: float = 10.0
     write_seconds: float = 60.0
     heartbeat_seconds: float = 15.0
+    snapshot_wait_seconds: float = 2.0
+    snapshot_waits: int = 500
+    letter_wait_seconds: float = 10.0
     connections: int = 1_000
     classes: Mapping[RequestClass, ClassLimits] = field(default_factory=lambda: dict(_CLASSES))

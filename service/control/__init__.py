@@ -4,6 +4,7 @@
 |---|---|
 | `row_request`, `row_lookup`, `row_status` | what a request for a row asks; rows by their keys; the status of a row by sequence group |
 | `read_after`, `push` | tokens of pushed records; checks and answers of pushes |
+| `record_outcomes`, `record_batches` | what has become of pushed records in their row; the micro-batch that has read a record |
 | `row_pages`, `row_pages_token` | pages of rows; the position between two pages |
 | `group_states`, `completeness` | the states of many rows, and their counts |
 | `table_tests/` | runs of the tests of a table |

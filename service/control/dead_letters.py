@@ -68,7 +68,11 @@ def letter_selection(
 
 
 class LetterReader:
-    """Asks runners for pages of dead letters."""
+    """Asks runners for pages of dead letters.
+
+    Attributes:
+        wait_seconds: How long an answer is waited for.
+    """
 
     def __init__(
         self,
@@ -90,7 +94,7 @@ class LetterReader:
         """
         self._questions = questions
         self._clock = clock
-        self._wait_seconds = wait_seconds
+        self.wait_seconds = wait_seconds
         self._sleep = sleep
         self._monotonic_s = monotonic_s
 
@@ -134,7 +138,7 @@ class LetterReader:
             self._questions.forget(query.id)
         if page is None:
             message = (
-                f"no runner of the stream {of} has answered within {self._wait_seconds:g} s\n"
+                f"no runner of the stream {of} has answered within {self.wait_seconds:g} s\n"
                 "hint: start a runner; or list the letters with `braid stream dead-letters`; their "
                 "counts need no runner: `limit=0`"
             )
@@ -145,7 +149,7 @@ class LetterReader:
         return page, None if page.next is None else _to_token(page.next, of=of)
 
     def _wait(self, query_id: str) -> LetterPage | None:
-        deadline_s = self._monotonic_s() + self._wait_seconds
+        deadline_s = self._monotonic_s() + self.wait_seconds
         while True:
             page = self._questions.answer_of(query_id)
             if page is not None or self._monotonic_s() >= deadline_s:

@@ -25,7 +25,7 @@ from braid.registry.stream_entries import entry_of
 from braid.schemas import SampleOutcome, SampleRecord, SampleResult, StreamSpec, TableDocument
 from braid.schemas.pushed_records import PushAnswer, PushedRecord, PushOutcome, PushResult
 from braid.schemas.stream import ColumnSource
-from braid.service.control.read_after import ReadAfter, to_token
+from braid.service.control.read_after import PushedPlace, ReadAfter, key_digest, to_token
 from braid.service.control.stream_trial import tried_stream
 
 
@@ -102,11 +102,13 @@ class _CheckedPush:
     Attributes:
         target: Where they go.
         outgoing: The records that are sent.
+        keys: For each of them the digest of its row's key, if it is known.
         refusals: For each record of the request the answer, if it is not sent.
     """
 
     target: PushTarget
     outgoing: Sequence[OutgoingRecord]
+    keys: Sequence[bytes | None]
     refusals: Sequence[PushResult | None]
 
     def answer(self, produced: ProducedRecords | None) -> PushAnswer:
@@ -114,14 +116,12 @@ class _CheckedPush:
         if produced is None or not self.outgoing:
             return PushAnswer(records=tuple(filter(None, self.refusals)), read_after=None)
         places = iter(produced.places)
-        highest: dict[int, int] = {}
         results = []
         for refusal in self.refusals:
             if refusal is not None:
                 results.append(refusal)
                 continue
             partition, offset = next(places)
-            highest[partition] = max(offset, highest.get(partition, 0))
             results.append(
                 PushResult(outcome=PushOutcome.ACCEPTED, partition=partition, offset=offset)
             )
@@ -129,7 +129,10 @@ class _CheckedPush:
             table=self.target.document.identifier,
             stream=self.target.stream.name,
             topic_id=produced.topic_id,
-            offsets=highest,
+            records={
+                PushedPlace(*place): key
+                for place, key in zip(produced.places, self.keys, strict=True)
+            },
         )
         return PushAnswer(records=tuple(results), read_after=to_token(after))
 
@@ -182,17 +185,22 @@ def push_once(
 
 def _checked(target: PushTarget, records: Sequence[PushedRecord]) -> _CheckedPush:
     if not records:
-        return _CheckedPush(target=target, outgoing=(), refusals=())
+        return _CheckedPush(target=target, outgoing=(), keys=(), refusals=())
     samples = [SampleRecord.model_construct(**dict(record)) for record in records]
     tried = tried_stream(target.document, target.schema, target.stream, samples).samples
     assert tried is not None, "the schemas of the stream's messages are known"
     refusals = [_refusal(record, result) for record, result in zip(records, tried, strict=True)]
-    outgoing = [
-        _outgoing(target.schema, target.stream, record, result)
+    sent = [
+        (record, result)
         for record, result, refusal in zip(records, tried, refusals, strict=True)
         if refusal is None
     ]
-    return _CheckedPush(target=target, outgoing=outgoing, refusals=refusals)
+    return _CheckedPush(
+        target=target,
+        outgoing=[_outgoing(target.schema, target.stream, *each) for each in sent],
+        keys=[key_digest(target.schema, result.row) for _, result in sent],
+        refusals=refusals,
+    )
 
 
 def _refusal(record: PushedRecord, result: SampleResult) -> PushResult | None:

@@ -71,11 +71,9 @@ def _origin(
             for number, reason in reasons.items()
             if reason is Reason.NULL_SKIPPED and takes_part(group, found.values[number])
         }
-    winner, reason = None, None
-    if why.winner is not None:
-        reason = reasons.pop(why.winner)
-        place = _place(name, why.winner, found, streams)
-        winner = Winner(version=why.winner, **dict(place))
+    winner, reason = winner_of(name, found, streams), None
+    if winner is not None:
+        reason = reasons.pop(winner.version)
     elif Reason.AGGREGATED in reasons.values() or Reason.COMPACTED in reasons.values():
         reason = Reason.AGGREGATED
     return _Origin(
@@ -88,7 +86,17 @@ def _origin(
     )
 
 
-def _place(column: str, number: int, found: KeyExplanation, streams: VersionStreams) -> RecordPlace:
+def winner_of(column: str, found: KeyExplanation, streams: VersionStreams) -> Winner | None:
+    """Return the version that gives a column its value, and the record in it; None: no single one does."""
+    number = found.columns[column].winner
+    if number is None:
+        return None
+    return Winner(version=number, **dict(record_place(column, number, found, streams)))
+
+
+def record_place(
+    column: str, number: int, found: KeyExplanation, streams: VersionStreams
+) -> RecordPlace:
     """Return the record that a version has the value of a column from."""
     group, values = streams.group_of.get(column), found.values[number]
     writer = streams.writer_of(found.versions, number, values)

@@ -61,7 +61,8 @@ class RowRequest:
         columns: The columns of the answer, in its order; None: all.
         at: The state.
         freshness: How new the newest state has to be.
-        visibility: Whether records are merged that the table hides until a compaction.
+        visibility: Whether records are merged that the table hides until a compaction; with `read_after` they are: the
+            pushed records may be among them.
         integers: How values of BIGINT are written as JSON.
         raw: Whether an explanation has the records of topics.
     """
@@ -120,20 +121,31 @@ def row_request(
         columns=None if columns is None else tuple(columns.split(",")),
         at=at,
         freshness=freshness,
-        visibility=_choice(given, VISIBILITY, Visibility.COMPACTED),
+        visibility=_visibility(
+            _choice(given, VISIBILITY, Visibility.COMPACTED),
+            freshness,
+            is_given=VISIBILITY in given,
+        ),
         integers=_choice(given, INTEGERS, Integers.NUMBER),
         raw=_is_true(given, RAW),
     )
 
 
-def state_of(body: RequestedState) -> tuple[ReadAt, Freshness]:
-    """Return the state that a body names, and how new the newest state has to be."""
+def state_of(body: RequestedState) -> tuple[ReadAt, Freshness, Visibility]:
+    """Return the state that a body names, how new the newest state has to be, and whether hidden records are merged.
+
+    Raises:
+        InvalidRequest: The fields contradict each other.
+    """
     at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
-    return at, Freshness(
+    freshness = Freshness(
         min_snapshot=body.min_snapshot,
         max_staleness_ms=body.max_staleness_ms,
         read_after=None if body.read_after is None else parse_token(body.read_after),
     )
+    check_freshness(at, freshness)
+    is_given = VISIBILITY in body.model_fields_set
+    return at, freshness, _visibility(body.visibility, freshness, is_given=is_given)
 
 
 def check_freshness(at: ReadAt, freshness: Freshness) -> None:
@@ -146,6 +158,16 @@ def check_freshness(at: ReadAt, freshness: Freshness) -> None:
         name = next(name for name in _FRESHNESS if getattr(freshness, name) is not None)
         message = "an older state is as old as it is: leave this out, or the state"
         raise _refused(name, None, message)
+
+
+def _visibility(asked: Visibility, freshness: Freshness, *, is_given: bool) -> Visibility:
+    """Return which records are read: all that are committed, if the request names pushed records."""
+    if freshness.read_after is None:
+        return asked
+    if is_given and asked is Visibility.COMPACTED:
+        message = f"`{READ_AFTER}` reads the pushed records, which the table may hide until a compaction: leave this out"
+        raise _refused(VISIBILITY, asked.value, message)
+    return Visibility.MERGED
 
 
 def _read_after(given: Mapping[str, str]) -> ReadAfter | None:

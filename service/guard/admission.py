@@ -1,7 +1,8 @@
 """Admission control: bounds of the number of requests that run at the same time, by class of request.
 
 Requests run in threads, and each may wait for storage. Without bounds, forty slow requests of one kind would occupy
-every thread; with bounds, only requests of the same class wait. The number of waiting requests is bounded too. A
+every thread; with bounds, only requests of the same class wait. A request that waits for a snapshot gives its slot back
+meanwhile (`request_slot`). The number of waiting requests is bounded too. A
 request beyond that bound is refused at once (`ClassLimits.refusal`: clients send more than the service takes), and a waiting
 request after `wait_seconds` (`overloaded`: the service is too slow). `/health` has no bound.
 """
@@ -15,6 +16,7 @@ from braid.schemas import ProblemCode
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.request_class import class_of
 from braid.service.limits import ClassLimits, RequestLimits
+from braid.service.request_slot import CURRENT, SlotNotFree
 
 
 @dataclass(slots=True)
@@ -37,13 +39,40 @@ class _Gate:
         assert self.waiting >= 0, "a gate counts only its own waiting requests"
         self.waiting += 1
         try:
+            return None if await self.acquired() else ProblemCode.OVERLOADED
+        finally:
+            self.waiting -= 1
+
+    async def acquired(self) -> bool:
+        """Wait for a slot, and return whether one was free in time."""
+        try:
             async with asyncio.timeout(self.limits.wait_seconds):
                 await self.running.acquire()
         except TimeoutError:
-            return ProblemCode.OVERLOADED
-        finally:
-            self.waiting -= 1
-        return None
+            return False
+        return True
+
+
+class _Slot:
+    """The slot of one request (`RequestSlot`), which holds it at first."""
+
+    def __init__(self, gate: _Gate) -> None:
+        self._gate = gate
+        self._is_held = True
+
+    def give_back(self) -> None:
+        """Let another request have the slot, if it is held."""
+        if self._is_held:
+            self._gate.running.release()
+        self._is_held = False
+
+    async def take_again(self) -> None:
+        """Wait for a slot (see `RequestSlot.take_again`)."""
+        # Not counted among the waiting requests, which would refuse those that wait for one snapshot: it has been admitted.
+        if not await self._gate.acquired():
+            message = "the request has waited for a snapshot, and other requests are running now"
+            raise SlotNotFree(message)
+        self._is_held = True
 
 
 class Admission:
@@ -74,7 +103,10 @@ class Admission:
                 headers={"retry-after": str(gate.limits.retry_after)},
             )
             return
+        slot = _Slot(gate)
+        current = CURRENT.set(slot)
         try:
             await self._app(scope, receive, send)
         finally:
-            gate.running.release()
+            CURRENT.reset(current)
+            slot.give_back()

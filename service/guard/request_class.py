@@ -14,7 +14,7 @@ _SUBSCRIPTION = re.compile(r"/v1/tables/[^/]+/[^/]+/rows/events")
 _PUSH = re.compile(r"/v1/tables/[^/]+/[^/]+/streams/[^/]+/records")
 _BULK = re.compile(
     r"/v1/tables/[^/]+/[^/]+"
-    r"(:test|/(rows/(lookup|scan|explain|certificate)|completeness|views/[^/]+/lookup|changes|indexes/[^/]+/rows|inspect/[^/]+|streams/[^/]+/dead-letters))"
+    r"(:test|/(rows/(lookup|scan|explain|outcomes|certificate)|completeness|views/[^/]+/lookup|changes|indexes/[^/]+/rows|inspect/[^/]+|streams/[^/]+/dead-letters))"
 )
 
 

@@ -27,13 +27,14 @@ def problem_response(
     errors: Sequence[FieldProblem] = (),
     snapshot: SnapshotInfo | None = None,
 ) -> Response:
-    """Return the answer for a problem; if the same request can succeed soon (429 and 503), it says when."""
+    """Return the answer for a problem; if the same request can succeed soon, it says when."""
     problem = problem_of(
         code, detail, instance=instance, request_id=request_id, errors=errors, snapshot=snapshot
     )
     # Not orjson, which refuses text that is not UTF-8: a problem may quote such text.
     body = json.dumps(problem.model_dump(mode="json")).encode()
-    headers = _RETRY_AFTER if problem.status in _RETRIED else None
+    is_retried = problem.status in _RETRIED or code is ProblemCode.SNAPSHOT_NOT_REACHED
+    headers = _RETRY_AFTER if is_retried else None
     return Response(body, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
 
 

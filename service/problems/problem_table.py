@@ -77,7 +77,9 @@ from braid.service.control.push import SignatureRefused
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
 from braid.service.control.row_pages import PagesExpired
 from braid.service.control.view_lookup import ViewNotFound
+from braid.service.request_slot import SlotNotFree
 from braid.service.serving.completeness_counts import TooManyCounts
+from braid.service.serving.snapshot_waits import TooManyWaits
 
 STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),
@@ -141,6 +143,8 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     LeaseLost: ProblemCode.EXPIRED,
     PagesExpired: ProblemCode.EXPIRED,
     TooManyCounts: ProblemCode.TOO_MANY_REQUESTS,
+    TooManyWaits: ProblemCode.TOO_MANY_REQUESTS,
+    SlotNotFree: ProblemCode.OVERLOADED,
     InvalidRequest: ProblemCode.INVALID_REQUEST,
     CommitConflict: ProblemCode.CONFLICT,
     CommitUnknown: ProblemCode.STORAGE_UNAVAILABLE,

@@ -13,11 +13,11 @@ from braid.schemas.api import (
     RowScan,
     WideRows,
 )
+from braid.schemas.record_outcome import RowOutcomes
 from braid.service.arrow_stream import ARROW
 from braid.service.checked_body import CheckedBody
 from braid.service.control.row_pages import EXAMINED_MAX
 from braid.service.dependencies import ComponentsOf
-from braid.service.json_response import model_response
 from braid.service.scope_headers import header_of
 from braid.service.serving.row_answers import RowAnswer
 
@@ -44,7 +44,8 @@ _ARROW_ANSWER: dict[int | str, dict[str, Any]] = {
 FRESHNESS = (
     "`min_snapshot` is the id of the oldest snapshot that may answer; the service waits two seconds for it. "
     "`max_staleness_ms` is how long ago the snapshot may have been verified to be the newest. "
-    "`read_after` is the token of a push: the snapshot has taken in its records; the service waits two seconds for it."
+    "`read_after` is the token of a push: the snapshot has taken in its records, which are merged even if the table hides new records; "
+    "the service waits two seconds for it."
 )
 
 
@@ -102,12 +103,12 @@ async def look_up_rows(
         f"each page. {_STATES} {_VISIBILITY}"
     ),
 )
-def scan_rows(
+async def scan_rows(
     components: ComponentsOf, database: str, table: str, body: RowScan, request: Request
 ) -> Response:
     """Return a page of rows."""
     accept = header_of(request.scope, b"accept")
-    answer = components.rows.page(f"{database}.{table}", body, accept)
+    answer = await components.rows.page(f"{database}.{table}", body, accept)
     return row_response(request, answer)
 
 
@@ -137,10 +138,29 @@ async def get_row_status(
         "as far as their topics still have them and operators allow it."
     ),
 )
-def explain_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
+async def explain_row(
+    components: ComponentsOf, database: str, table: str, request: Request
+) -> Response:
     """Explain a row, whether it exists or not."""
     query = request.scope["query_string"]
-    return model_response(components.explainer.explain(f"{database}.{table}", query))
+    return _json(await components.explainer.explain(f"{database}.{table}", query))
+
+
+@router.get(
+    "/outcomes",
+    response_model=RowOutcomes,
+    description=(
+        "Return what has become of pushed records in their row: the records of the key among those of the token `read_after`. Each "
+        "has won, lost, is aggregated, ignored or a dead letter, with the columns and the reasons; or it is not known any more, "
+        f"because a compaction has merged it. {KEY_PARAMETERS} {FRESHNESS}"
+    ),
+)
+async def get_row_outcomes(
+    components: ComponentsOf, database: str, table: str, request: Request
+) -> Response:
+    """Return the outcomes of pushed records, whether the row exists or not."""
+    query = request.scope["query_string"]
+    return _json(await components.outcomes.outcomes(f"{database}.{table}", query))
 
 
 @router.get(
@@ -152,10 +172,12 @@ def explain_row(components: ComponentsOf, database: str, table: str, request: Re
         f"{KEY_PARAMETERS} {_STATES} {FRESHNESS}"
     ),
 )
-def certify_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
+async def certify_row(
+    components: ComponentsOf, database: str, table: str, request: Request
+) -> Response:
     """Certify a row, whether it exists or not."""
     query = request.scope["query_string"]
-    return model_response(components.explainer.certificate(f"{database}.{table}", query))
+    return _json(await components.explainer.certificate(f"{database}.{table}", query))
 
 
 @router.post(
@@ -167,14 +189,18 @@ def certify_row(components: ComponentsOf, database: str, table: str, request: Re
         f"{_STATES} {FRESHNESS}"
     ),
 )
-def suppose_row(
+async def suppose_row(
     components: ComponentsOf, database: str, table: str, body: RowHypothesis
 ) -> Response:
     """Return a row as it would be."""
-    return model_response(components.explainer.suppose(f"{database}.{table}", body))
+    return _json(await components.explainer.suppose(f"{database}.{table}", body))
 
 
 def row_response(request: Request, answer: RowAnswer) -> Response:
     """Return an answer as a response: 304 without a body if the client has it already."""
     status, headers, body = answer.response(header_of(request.scope, b"if-none-match"))
     return Response(body, status, {name.decode(): value.decode() for name, value in headers})
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

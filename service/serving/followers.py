@@ -7,7 +7,6 @@ itself.
 
 import logging
 import threading
-import time
 from typing import Final
 
 from braid.lake import Clock, LakeError, TableNotFound
@@ -15,17 +14,12 @@ from braid.registry.errors import RegistryError
 from braid.registry.registrar import Registrar
 from braid.schemas import TableDocument
 from braid.service.control.read_after import is_taken_in
-from braid.service.control.row_lookup import SnapshotNotReached
 from braid.service.control.row_request import READ_AFTER, Freshness
 from braid.service.open_tables import TABLES_MAX, OpenTables
 from braid.service.serving.follower import Follower
 from braid.service.serving.served_table import Served
 
 IDLE_MS: Final = 60_000
-WAIT_S: Final = 2.0
-"""The longest wait for a snapshot that a request demands."""
-
-_WAITS: Final = 40
 _ERROR_WAIT_S: Final = 1.0
 """Pause after a look at storage that has failed."""
 
@@ -41,8 +35,8 @@ def missing_of(served: Served, freshness: Freshness) -> str | None:
     bound, after = freshness.min_snapshot, freshness.read_after
     if bound is not None and served.snapshot_id < bound:
         return str(bound)
-    lookup = served.table.lookup
-    if after is not None and not is_taken_in(after, lookup.snapshot, table=lookup.identifier):
+    table = served.table
+    if after is not None and not is_taken_in(after, table.positions, table=table.lookup.identifier):
         return f"with the records of stream {after.stream} that `{READ_AFTER}` names"
     return None
 
@@ -95,7 +89,7 @@ class Followers:
         return following.follower.served
 
     def is_fresh(self, served: Served, freshness: Freshness) -> bool:
-        """Return whether what is served is as new as a request demands; if not, call `newest`."""
+        """Return whether what is served is as new as a request demands; if not, look at storage (`snapshot_waits`)."""
         bound_ms = freshness.max_staleness_ms
         if bound_ms is None:
             bound_ms = self._staleness_max_ms
@@ -103,31 +97,22 @@ class Followers:
             return False
         return missing_of(served, freshness) is None
 
-    def newest(self, identifier: str, freshness: Freshness | None = None) -> Served:
+    def newest(self, identifier: str) -> Served:
         """Look at storage, and return what is newest; follow the table from now on.
 
-        Args:
-            identifier: The table.
-            freshness: What is waited for, two seconds at most; None: nothing.
-
         Raises:
-            SnapshotNotReached: The table has no such snapshot yet.
-            InvalidRequest: The records that are waited for are of a topic that the stream does not read.
             TableNotFound: There is no table of that name.
             LakeError: Storage or the registry cannot be read.
         """
-        follower, served = self._looked(identifier)
-        waits = 0
-        while freshness is not None and (missing := missing_of(served, freshness)) is not None:
-            if waits == _WAITS:
-                message = (
-                    f"{identifier} has snapshot {served.snapshot_id or 'none'} and reached no "
-                    f"snapshot {missing} within {WAIT_S:g} seconds"
-                )
-                raise SnapshotNotReached(message)
-            time.sleep(WAIT_S / _WAITS)
-            served = follower.look()
-            waits += 1
+        following = self._followed.get(identifier)
+        if following is not None:
+            return following.follower.look()
+        follower = Follower(
+            identifier, tables=self._tables, registrar=self._registrar, clock=self._clock
+        )
+        served = follower.look()  # only tables that exist are followed
+        if self._follow_ms:
+            self._begin(identifier, follower)
         return served
 
     def document(self, identifier: str) -> TableDocument:
@@ -151,26 +136,11 @@ class Followers:
         # Three pauses: a follower that makes files ready, or a busy machine, may miss a look or two.
         return 3 * self._follow_ms
 
-    def _looked(self, identifier: str) -> tuple[Follower, Served]:
-        """Return the follower of a table, which is followed from now on, and what is the newest now."""
-        following = self._followed.get(identifier)
-        if following is not None:
-            return following.follower, following.follower.look()
-        follower = Follower(
-            identifier, tables=self._tables, registrar=self._registrar, clock=self._clock
-        )
-        served = follower.look()  # only tables that exist are followed
-        if self._follow_ms:
-            follower = self._begin(identifier, follower)
-        return follower, served
-
-    def _begin(self, identifier: str, follower: Follower) -> Follower:
+    def _begin(self, identifier: str, follower: Follower) -> None:
         with self._lock:
-            known = self._followed.get(identifier)
-            if known is not None:
-                return known.follower
-            if self._is_closed or len(self._followed) >= self._tables_max:
-                return follower
+            is_followed = identifier in self._followed
+            if is_followed or self._is_closed or len(self._followed) >= self._tables_max:
+                return
             following = _Following(follower, used_ms=self._clock.now_ms())
             self._followed[identifier] = following
         threading.Thread(
@@ -179,7 +149,6 @@ class Followers:
             name=f"follow {identifier}",
             daemon=True,
         ).start()
-        return follower
 
     def _follow(self, identifier: str, following: _Following) -> None:
         has_failed = False

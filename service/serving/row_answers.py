@@ -27,7 +27,7 @@ from braid.lake import (
 )
 from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import TableDocument
-from braid.schemas.api import Integers, RowKeys, RowScan, Visibility
+from braid.schemas.api import Integers, RowKeys, RowScan
 from braid.service.arrow_stream import ARROW, accepts_arrow, arrow_stream
 from braid.service.control.read_at_parameters import READ_AT_PARAMETERS
 from braid.service.control.row_lookup import (
@@ -38,18 +38,18 @@ from braid.service.control.row_lookup import (
     find_rows,
     find_rows_as_arrow,
 )
-from braid.service.control.row_pages import read_first_page, read_next_page
+from braid.service.control.row_pages import RowsOfPage, read_first_page, read_next_page
 from braid.service.control.row_request import (
     Freshness,
     RowRequest,
-    check_freshness,
     row_request,
     state_of,
 )
 from braid.service.control.view_lookup import find_view_row, find_view_rows
 from braid.service.query_parameters import parse_query
-from braid.service.serving.followers import Followers, missing_of
+from braid.service.serving.followers import Followers
 from braid.service.serving.served_table import Served
+from braid.service.serving.snapshot_waits import SnapshotWaits
 
 RequestT = TypeVar("RequestT")
 
@@ -102,9 +102,10 @@ class _Question(Generic[RequestT]):
 class RowAnswers:
     """Answers requests for rows."""
 
-    def __init__(self, followers: Followers, clock: Clock) -> None:
-        """Answer from what `followers` serve; `clock` tells when older states are read."""
+    def __init__(self, followers: Followers, waits: SnapshotWaits, clock: Clock) -> None:
+        """Answer from what `followers` serve, or what `waits` for; `clock` tells when older states are read."""
         self._followers = followers
+        self._waits = waits
         self._clock = clock
 
     async def row(self, identifier: str, query: bytes, accept: str | None = None) -> RowAnswer:
@@ -139,9 +140,7 @@ class RowAnswers:
             _Question(
                 parse=lambda lookup: row_request(lookup.schema, parameters),
                 freshness=lambda request: request.freshness,
-                needs_storage=lambda request, served: (
-                    is_arrow or _is_other_state(request, served.table.lookup)
-                ),
+                needs_storage=lambda request, served: is_arrow or not served.is_asked_for(request),
                 answer=answer,
             ),
         )
@@ -149,7 +148,6 @@ class RowAnswers:
     async def rows(self, identifier: str, keys: RowKeys, accept: str | None = None) -> RowAnswer:
         """Return the answer to a request for several rows; raises what `row` raises."""
         request = _request_of(keys)
-        check_freshness(request.at, request.freshness)
 
         def answer(_request: None, served: Served, _may_read: bool) -> RowAnswer:
             found = self._looked_up(served, request)
@@ -192,7 +190,7 @@ class RowAnswers:
                 parse=lambda lookup: row_request(lookup.schema, parameters),
                 freshness=lambda request: request.freshness,
                 needs_storage=lambda request, served: (
-                    served.table.document is None or _is_other_state(request, served.table.lookup)
+                    served.table.document is None or not served.is_asked_for(request)
                 ),
                 answer=answer,
             ),
@@ -214,37 +212,38 @@ class RowAnswers:
 
         return await self._answer(identifier, _many_rows(request.freshness, answer))
 
-    def page(self, identifier: str, scan: RowScan, accept: str | None = None) -> RowAnswer:
-        """Return the answer to a request for a page of rows; reads storage.
+    async def page(self, identifier: str, scan: RowScan, accept: str | None = None) -> RowAnswer:
+        """Return the answer to a request for a page of rows.
 
         Raises:
             InvalidRequest: The request does not fit the table, or there is no such state.
             PagesExpired: The page token's snapshot is not kept any more.
+            LakeError: What `row` raises.
         """
-        if scan.page_token is None:
-            at, freshness = state_of(scan)
-            check_freshness(at, freshness)
-            served = self._followers.newest(identifier, freshness)
-            table, document = served.table.table, served.table.document
-            page = read_first_page(table, document, scan, verified_ms=served.verified_ms)
-        else:
-            served = self._followers.newest(identifier)
-            page = read_next_page(served.table.table, served.table.document, scan)
-        following = page.next_page_token
-        if accepts_arrow(accept):
-            body = arrow_stream(page.rows, snapshot=page.snapshot, next_page_token=following)
-            return RowAnswer(body=body, media_type=ARROW, varies=True)
-        is_text = scan.integers is Integers.TEXT
-        fields = [page.schema.field(name) for name in page.rows.column_names]
-        write = json_writer(fields, integers_as_text=is_text)
-        rows = [write(row) for batch in page.rows.to_batches() for row in python_rows(batch)]
-        answer = {
-            "rows": rows,
-            "rows_examined": page.examined,
-            "snapshot": page.snapshot,
-            "next_page_token": following,
-        }
-        return RowAnswer(body=orjson.dumps(answer), varies=True)
+        if scan.page_token is not None:
+            return await run_in_threadpool(self._next_page, identifier, scan, accept)
+        request = _request_of(scan)
+        served, _ = await self._waits.state(
+            identifier, lambda _: request, lambda request: request.freshness
+        )
+        return await run_in_threadpool(self._first_page, served, request, scan, accept)
+
+    def _first_page(
+        self, served: Served, request: RowRequest, scan: RowScan, accept: str | None
+    ) -> RowAnswer:
+        table, document = served.table.table, served.table.document
+        page = read_first_page(
+            table,
+            document,
+            scan.model_copy(update={"visibility": request.visibility}),
+            verified_ms=served.verified_ms,
+        )
+        return _page_answer(page, scan, accept)
+
+    def _next_page(self, identifier: str, scan: RowScan, accept: str | None) -> RowAnswer:
+        served = self._followers.newest(identifier)
+        page = read_next_page(served.table.table, served.table.document, scan)
+        return _page_answer(page, scan, accept)
 
     async def status(self, identifier: str, query: bytes) -> RowAnswer:
         """Return the answer to a request for the status of a row; raises what `row` raises."""
@@ -264,7 +263,7 @@ class RowAnswers:
                 parse=lambda lookup: row_request(lookup.schema, parameters, takes_columns=False),
                 freshness=lambda request: request.freshness,
                 needs_storage=lambda request, served: (
-                    served.table.document is None or _is_other_state(request, served.table.lookup)
+                    served.table.document is None or not served.is_asked_for(request)
                 ),
                 answer=answer,
             ),
@@ -276,37 +275,20 @@ class RowAnswers:
 
     async def _answer(self, identifier: str, question: _Question[Any]) -> RowAnswer:
         """Compute an answer, on the event loop if it needs no storage."""
-        served = self._followers.current(identifier)
-        if served is None:
-            return await run_in_threadpool(self._answer_newest, identifier, question)
-        request = question.parse(served.table.lookup)
-        freshness = question.freshness(request)
-        if not self._followers.is_fresh(served, freshness):
-            return await run_in_threadpool(self._answer_newest, identifier, question)
+        served, request = await self._waits.state(
+            identifier, lambda served: question.parse(served.table.lookup), question.freshness
+        )
         if served.table.is_ready and not question.needs_storage(request, served):
             # Unless a copy was removed since it was looked for.
             with suppress(NotCopied):
                 return question.answer(request, served, False)
         return await run_in_threadpool(question.answer, request, served, True)
 
-    def _answer_newest(self, identifier: str, question: _Question[Any]) -> RowAnswer:
-        served = self._followers.newest(identifier)
-        request = question.parse(served.table.lookup)
-        freshness = question.freshness(request)
-        if missing_of(served, freshness) is not None:
-            served = self._followers.newest(identifier, freshness)
-            request = question.parse(served.table.lookup)
-        return question.answer(request, served, True)
-
     def _looked_up(self, served: Served, request: RowRequest, *, may_read: bool = True) -> LookedUp:
         """Return a state of the table with a function that writes the columns; reads storage if it is not what is served."""
-        lookup, verified_ms = served.table.lookup, served.verified_ms
+        lookup, verified_ms = served.state_for(request, self._clock)
         columns, is_text = request.columns, request.integers is Integers.TEXT
-        if _is_other_state(request, lookup):
-            verified_ms = self._clock.now_ms()
-            is_merged = request.visibility is Visibility.MERGED
-            lookup = served.table.table.lookup_at(request.at, merged=is_merged)
-        elif columns is None and not is_text:
+        if served.is_asked_for(request) and columns is None and not is_text:
             return LookedUp(
                 lookup=lookup,
                 verified_ms=verified_ms,
@@ -330,16 +312,39 @@ class RowAnswers:
         )
 
 
-def _request_of(keys: RowKeys) -> RowRequest:
-    """Return a request for several rows without their keys."""
-    at, freshness = state_of(keys)
+def _page_answer(page: RowsOfPage, scan: RowScan, accept: str | None) -> RowAnswer:
+    """Return a page in the form that a request accepts."""
+    following = page.next_page_token
+    if accepts_arrow(accept):
+        body = arrow_stream(page.rows, snapshot=page.snapshot, next_page_token=following)
+        return RowAnswer(body=body, media_type=ARROW, varies=True)
+    is_text = scan.integers is Integers.TEXT
+    fields = [page.schema.field(name) for name in page.rows.column_names]
+    write = json_writer(fields, integers_as_text=is_text)
+    rows = [write(row) for batch in page.rows.to_batches() for row in python_rows(batch)]
+    answer = {
+        "rows": rows,
+        "rows_examined": page.examined,
+        "snapshot": page.snapshot,
+        "next_page_token": following,
+    }
+    return RowAnswer(body=orjson.dumps(answer), varies=True)
+
+
+def _request_of(body: RowKeys | RowScan) -> RowRequest:
+    """Return a request for several rows without their keys.
+
+    Raises:
+        InvalidRequest: The body names a state and a bound that only the newest state has.
+    """
+    at, freshness, visibility = state_of(body)
     return RowRequest(
         key=(),
-        columns=keys.columns,
+        columns=body.columns,
         at=at,
         freshness=freshness,
-        visibility=keys.visibility,
-        integers=keys.integers,
+        visibility=visibility,
+        integers=body.integers,
     )
 
 
@@ -382,12 +387,6 @@ def is_known(etag: str | None, if_none_match: str | None) -> bool:
     return "*" in tags or etag.removeprefix("W/") in tags
 
 
-def _is_other_state(request: RowRequest, served: SnapshotLookup) -> bool:
-    """Return whether a request is about another state than what is served: an older one, or one with hidden records."""
-    is_merged = request.visibility is Visibility.MERGED and served.hidden is not None
-    return is_merged or not request.at.is_newest
-
-
 def _arrow_answer(
     rows: pa.Table, *, snapshot: dict[str, Any], etag: str | None = None
 ) -> RowAnswer:
@@ -400,5 +399,6 @@ def _etag(lookup: SnapshotLookup, *, is_arrow: bool) -> str | None:
     snapshot = lookup.snapshot
     if snapshot is None or snapshot.uuid is None or lookup.expires_rows:
         return None
+    visibility = "-merged" if lookup.source.merged else ""
     representation = "-arrow" if is_arrow else ""
-    return f'W/"{snapshot.uuid}-{lookup.schema.id}{representation}"'
+    return f'W/"{snapshot.uuid}-{lookup.schema.id}{visibility}{representation}"'

@@ -9,9 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from braid.formats.json_values import json_writer
-from braid.lake import SnapshotLookup, Table
+from braid.lake import Clock, SnapshotLookup, StreamPosition, Table, positions_of
 from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import TableDocument
+from braid.schemas.api import Visibility
+from braid.service.control.row_request import RowRequest
 from braid.service.control.view_lookup import ViewPlan, view_plan
 
 
@@ -50,6 +52,11 @@ class ServedTable:
         return plan
 
     @cached_property
+    def positions(self) -> Mapping[str, StreamPosition]:
+        """The positions of the table's streams in the snapshot."""
+        return {} if self.lookup.snapshot is None else positions_of(self.lookup.snapshot)
+
+    @cached_property
     def shown(self) -> tuple[str, ...]:
         """The columns that a row has where a request names none: all but the generated ones."""
         return tuple(field.name for field in shown_fields(self.lookup.schema))
@@ -77,6 +84,23 @@ class Served:
         """Id of the snapshot; 0 without one."""
         snapshot = self.table.lookup.snapshot
         return 0 if snapshot is None else snapshot.id
+
+    def is_asked_for(self, request: RowRequest) -> bool:
+        """Return whether a request is about what is served: neither an older state, nor one with hidden records."""
+        is_merged = request.visibility is Visibility.MERGED and self.table.lookup.hidden is not None
+        return request.at.is_newest and not is_merged
+
+    def state_for(self, request: RowRequest, clock: Clock) -> tuple[SnapshotLookup, int]:
+        """Return the state that a request asks for, and when it was determined; reads storage if it is not what is served.
+
+        Raises:
+            LakeError: There is no such state, or it cannot be read.
+        """
+        if self.is_asked_for(request):
+            return self.table.lookup, self.verified_ms
+        verified_ms = clock.now_ms()
+        is_merged = request.visibility is Visibility.MERGED
+        return self.table.table.lookup_at(request.at, merged=is_merged), verified_ms
 
     def with_readiness(self, is_ready: bool) -> "Served":
         """Return the same with other knowledge about the copies of files."""

@@ -1,4 +1,4 @@
-"""Pushed records with a real broker and a real runner: their places, and rows that are read after them."""
+"""Pushed records with a real broker and a real runner: their places, rows that are read after them, and their outcomes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +11,11 @@ from kafka.partitioner.default import murmur2
 from braid.formats.clusters.clusters_file import parse_clusters
 from braid.pipelines.kafka.record_producer import KafkaRecordProducer
 from braid.pipelines.kafka.topic_record_reader import KafkaTopicRecords
+from braid.schemas import DesiredState, StreamState
 from braid.service.app import create_app
 from braid.service.settings import ServiceSettings
 from tests.integration.ingest_bed import IngestBed, left
-from tests.integration.runner_bed import Registry, has_read, running_runner
+from tests.integration.runner_bed import Registry, has_read, is_state, running_runner
 from tests.support.waiting import wait_until
 from tests.unit.service.http_client import HttpClient
 
@@ -57,6 +58,15 @@ def test_a_row_is_read_after_its_pushed_records(bed: IngestBed, client: HttpClie
         # An older version of a row arrives late, and loses.
         late = client.post(f"{TABLE}/streams/left/records", json={"value": left(3, 0, "old")})
         row = read_after(client, "rows", 3, late)
+        [winning] = read_after(client, "rows/outcomes", 3, pushed)["records"]
+        [losing] = read_after(client, "rows/outcomes", 3, late)["records"]
+        # The declaration changes after the push: what it accepted becomes a dead letter.
+        registry.want("left", DesiredState.PAUSED)
+        registry.wait_for("left", is_state(StreamState.PAUSED))
+        surplus = {"value": {**left(3, 9, "new"), "more": 1}}
+        refused_later = client.post(f"{TABLE}/streams/left/records", json=surplus)
+        registry.register("left", topic=topic, on_new_field="reject")
+        [dead] = read_after(client, "rows/outcomes", 3, refused_later)["records"]
     explained = client.get(f"{TABLE}/rows/explain", params={"id": 3, "raw": "true"})
 
     partitions = [(murmur2(str(number).encode()) & 0x7FFFFFFF) % 3 for number in numbers]
@@ -76,7 +86,16 @@ def test_a_row_is_read_after_its_pushed_records(bed: IngestBed, client: HttpClie
     assert orjson.loads(lost["value"]["text"]) == left(3, 0, "old")
     assert won["arrival"]["offset"] == arrivals[3]["offset"]
     assert won["result"]["row"]["a"] == "x"
-    assert len(bed.records(topic)) == len(numbers) + 1
+    assert [one["outcome"] for one in (winning, losing, dead)] == ["won", "lost", "dead_letter"]
+    assert (winning["offset"], winning["partition"]) == (
+        accepted[3]["offset"],
+        accepted[3]["partition"],
+    )
+    assert (losing["reason"], losing["columns"][0]["columns"]) == ("late", ["a", "a_version"])
+    assert losing["columns"][0]["winner"]["arrival"]["offset"] == winning["offset"]
+    assert dead["reason"] == "new_field"
+    assert "more" in dead["message"]
+    assert len(bed.records(topic)) == len(numbers) + 2
 
 
 def read_after(client: HttpClient, path: str, key: int, pushed: httpx.Response) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A table over HTTP whose streams commit micro-batches of records, with the code of running streams but Spark."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.records.topic_records import TopicRecord
 from braid.schemas import TableDocument
 from braid.service.app import create_app
+from braid.service.limits import RequestLimits
 from braid.service.settings import ServiceSettings
 from tests.support.memory_topics import MemoryTopics
 from tests.unit.service.http_client import HttpClient
@@ -66,6 +68,9 @@ class FedTable:
         partitions: The number of partitions of every topic.
         clusters: The Kafka clusters of the service.
         topics: What the topics have; the service reads it.
+        limits: The bounds of requests.
+        follow_ms: The pause of the service's followers.
+        storage: Makes the storage.
     """
 
     declaration: Mapping[str, Any]
@@ -74,11 +79,16 @@ class FedTable:
     clock: ManualClock = field(default_factory=ManualClock)
     clusters: KafkaClusters = field(default_factory=KafkaClusters)
     topics: MemoryTopics = field(default_factory=MemoryTopics)
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    follow_ms: int = 0
+    storage: Callable[[ManualClock], MemoryFileIO] = lambda clock: MemoryFileIO(clock=clock)
 
     def __post_init__(self) -> None:
-        self.file_io = MemoryFileIO(clock=self.clock)
+        self.file_io = self.storage(self.clock)
         self.catalog = Catalog("/w", file_io=self.file_io, clock=self.clock)
-        settings = ServiceSettings(warehouse="/w", clusters=self.clusters)
+        settings = ServiceSettings(
+            warehouse="/w", clusters=self.clusters, limits=self.limits, follow_ms=self.follow_ms
+        )
         app = create_app(
             settings,
             catalog=self.catalog,
@@ -100,8 +110,8 @@ class FedTable:
         assert isinstance(found, TableDocument)
         return found
 
-    def feed(self, stream: str, *messages: Message) -> list[int]:
-        """Commit a micro-batch of records; return their offsets."""
+    def feed(self, stream: str, *messages: Message, dead_letters: int = 0) -> list[int]:
+        """Commit a micro-batch of records, of which so many are dead letters; return the offsets of all."""
         feed = self._feeds[stream]
         start = dict(feed.offsets)
         offsets = []
@@ -118,7 +128,7 @@ class FedTable:
             self.topics.add(feed.plan.spec.topic, (message.partition, offset), record)
         found = RecordReader(feed.plan, self.table.schema).read(self._records(messages, offsets))
         faults = {row: found.faults[row] for row in found.faults.rows}
-        assert not faults, faults
+        assert len(faults) == dead_letters, faults
         rows = accepted_rows(found, ~found.faults.is_faulty, feed.plan, generation=feed.generation)
         writer = self.table.writer()
         if rows.num_rows:
@@ -136,7 +146,9 @@ class FedTable:
                 accepted=result.rows_accepted,
                 folded=result.rows_folded,
                 ignored=result.rows_ignored + found.left_out,
+                dead_lettered=dead_letters,
             ),
+            dead_letters=Counter(fault.reason.value for fault in faults.values()),
         )
         self.table.committer().commit_stream_batch(
             result.messages, batch, max_sequence_number=result.max_sequence_number

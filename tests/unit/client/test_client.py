@@ -33,7 +33,11 @@ from braid.client import (
 from braid.lake import Catalog
 from braid.schemas import ProblemCode
 from braid.schemas.api import RowChange, WideRows
+from braid.schemas.record_outcome import RecordOutcome, RowOutcomes
 from braid.service.braid_app import BraidApp
+from braid.service.control.read_after import PushedPlace, ReadAfter, key_digest, to_token
+from tests.support.app_transport import AppTransport
+from tests.support.fed_table import FedTable, Message
 from tests.unit.client.conftest import ADDRESS, PARCELS, async_client, write
 
 STREAM = {"topic": "parcels", "partitioned_by_key": True}
@@ -72,6 +76,28 @@ def test_older_states_and_bounds_of_freshness_are_sent(parcels: Client, catalog:
 def test_a_row_has_a_status(parcels: Client) -> None:
     assert parcels.table("shop.parcels").row_status({"id": 7}).exists
     assert not parcels.table("shop.parcels").row_status({"id": 1}).exists
+
+
+def test_outcomes_of_pushed_records_are_typed() -> None:
+    bed = FedTable(declaration=PARCELS, streams={"parcels": STREAM})
+    bed.feed("parcels", Message(value={"id": 7, "city": "Ulm"}))
+    key = {"id": 7}
+    records = {PushedPlace(0, 0): key_digest(bed.table.schema, key)}
+    after = to_token(
+        ReadAfter(table="shop.orders", stream="parcels", topic_id="parcels", records=records)
+    )
+    table = Client(ADDRESS, transport=AppTransport(bed.client.app)).table("shop.orders")
+
+    answer = table.outcomes(key, read_after=after)
+
+    assert_type(answer, RowOutcomes)
+    assert [one.outcome for one in answer.records] == [RecordOutcome.WON]
+    assert answer.records[0].columns[0].columns == ("paid", "city")
+    assert table.row_status(key, read_after=after).exists
+    assert table.explain(key, read_after=after).exists
+    assert table.certificate(key, read_after=after).row is not None
+    with pytest.raises(InvalidRequest, match="read_after"):
+        table.outcomes(key, read_after="x")
 
 
 def test_errors_are_typed_by_their_code(parcels: Client) -> None:

@@ -25,6 +25,7 @@ KEYED = tuple(
         "rows",
         "rows/status",
         "rows/explain",
+        "rows/outcomes",
         "rows/certificate",
         "views/{view}/rows",
         "indexes/{index}/rows",

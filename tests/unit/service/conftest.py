@@ -4,6 +4,7 @@ import pytest
 
 from braid.lake import Catalog, ManualClock, MemoryFileIO
 from braid.service.app import create_app
+from braid.service.limits import RequestLimits
 from braid.service.settings import ServiceSettings
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
@@ -26,7 +27,9 @@ def catalog(file_io: MemoryFileIO, clock: ManualClock) -> Catalog:
 
 @pytest.fixture
 def client(file_io: MemoryFileIO, clock: ManualClock, catalog: Catalog) -> HttpClient:
-    app = create_app(ServiceSettings(warehouse="/w"), catalog=catalog, file_io=file_io, clock=clock)
+    limits = RequestLimits(snapshot_wait_seconds=0.1)  # no test waits long for what does not come
+    settings = ServiceSettings(warehouse="/w", limits=limits)
+    app = create_app(settings, catalog=catalog, file_io=file_io, clock=clock)
     return HttpClient(app)
 
 

@@ -1,14 +1,17 @@
 """A class of requests waits only for requests of its own class."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 
 import httpx
+import pytest
 from starlette.types import Receive, Scope, Send
 
 from braid.service.guard.admission import Admission
 from braid.service.http.request_context import RequestContext
 from braid.service.limits import ClassLimits, RequestClass, RequestLimits
+from braid.service.request_slot import SlotNotFree, without_slot
 
 ONE = ClassLimits(running=1, waiting=1, wait_seconds=60)
 LIMITS = RequestLimits(classes=dict.fromkeys(RequestClass, ONE))
@@ -94,5 +97,79 @@ def test_a_request_that_waits_too_long_is_refused_and_keeps_no_slot() -> None:
 
         assert late == [503] * 3
         assert statuses == [200, 200]
+
+    asyncio.run(check())
+
+
+class Waiting:
+    """An app whose requests to `/v1/tables` wait without their slot, and all others with it."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Queue[str]()
+        self.may_end = {path: asyncio.Event() for path in ("/v1/tables", "/v1/tables/a/b")}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, status = scope["path"], 200
+        try:
+            if path == "/v1/tables":
+                async with without_slot():
+                    await self._wait(path)
+            else:
+                await self._wait(path)
+        except SlotNotFree:
+            status = 503
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _wait(self, path: str) -> None:
+        self.begun.put_nowait(path)
+        await self.may_end[path].wait()
+
+
+@pytest.mark.parametrize(("wait_seconds", "status"), [(0.0, 503), (60.0, 200)])
+def test_a_request_that_waits_without_its_slot_takes_one_again(
+    wait_seconds: float, status: int
+) -> None:
+    one = ClassLimits(running=1, waiting=0, wait_seconds=wait_seconds)
+
+    async def check() -> None:
+        app = Waiting()
+        limits = RequestLimits(classes=dict.fromkeys(RequestClass, one))
+        transport = httpx.ASGITransport(RequestContext(Admission(app, limits)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            first = asyncio.create_task(client.get("/v1/tables"))
+            assert await app.begun.get() == "/v1/tables"
+            second = asyncio.create_task(client.get("/v1/tables/a/b"))
+            assert await app.begun.get() == "/v1/tables/a/b"
+            app.may_end["/v1/tables"].set()
+            if not wait_seconds:
+                assert (await first).status_code == status
+            app.may_end["/v1/tables/a/b"].set()
+            assert (await second).status_code == 200
+            assert (await first).status_code == status
+
+    asyncio.run(check())
+
+
+def test_a_slot_that_was_given_back_is_not_freed_twice() -> None:
+    one = ClassLimits(running=1, waiting=0)
+
+    async def check() -> None:
+        app = Waiting()
+        limits = RequestLimits(classes=dict.fromkeys(RequestClass, one))
+        transport = httpx.ASGITransport(
+            RequestContext(Admission(app, limits)), raise_app_exceptions=False
+        )
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            first = asyncio.create_task(client.get("/v1/tables"))
+            await app.begun.get()
+            first.cancel()  # its client has gone, while it has no slot
+            with suppress(asyncio.CancelledError):
+                await first
+            running = asyncio.create_task(client.get("/v1/tables/a/b"))
+            await app.begun.get()
+            assert (await client.get("/v1/tables/a/b")).status_code == 429
+            app.may_end["/v1/tables/a/b"].set()
+            assert (await running).status_code == 200
 
     asyncio.run(check())

@@ -13,6 +13,7 @@ from braid.pipelines.kafka.record_producer import KafkaRecordProducer
 from braid.records.outgoing_records import RecordProducer
 from braid.service.app import create_app
 from braid.service.control.read_after import parse_token
+from braid.service.limits import RequestLimits
 from braid.service.settings import ServiceSettings
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
@@ -43,7 +44,8 @@ SALE = {"id": 7, "region": "eu", "total": "12.50", "order_version": 1}
 def service(producer: RecordProducer | None) -> HttpClient:
     clock = ManualClock()
     file_io = MemoryFileIO(clock=clock)
-    settings = ServiceSettings(warehouse="/w", clusters=CLUSTERS)
+    limits = RequestLimits(snapshot_wait_seconds=0.1)
+    settings = ServiceSettings(warehouse="/w", clusters=CLUSTERS, limits=limits)
     catalog = Catalog("/w", file_io=file_io, clock=clock)
     app = create_app(settings, catalog=catalog, file_io=file_io, clock=clock, producer=producer)
     client = HttpClient(app)

@@ -667,5 +667,8 @@ def test_new_records_of_a_table_that_hides_them_are_counted_and_shown_on_request
     assert many["rows"] == [{"k": 1, "v": newest}, {"k": 2, "v": 2}]
     assert [page["rows"] for page in pages] == [[{"k": 1, "v": 1}], many["rows"]]
     assert [page["snapshot"].get("hidden") for page in pages] == [{"records": 2, "files": 1}, None]
+    etag = client.get(f"{path}?k=1").headers["etag"]
+    shown = client.get(f"{path}?k=1&visibility=merged", headers={"if-none-match": etag})
+    assert (shown.status_code, shown.json()["row"]["v"]) == (200, newest)
     table.compact(full=True)
     assert client.get(f"{path}?k=1").json()["snapshot"]["hidden"] == {"records": 0, "files": 0}
