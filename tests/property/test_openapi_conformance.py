@@ -24,6 +24,7 @@ from schemathesis.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from schemathesis.config import SchemathesisConfig
 from schemathesis.core.result import Ok
 
 from braid.lake import Catalog, ManualClock, MemoryFileIO
@@ -43,7 +44,6 @@ EXAMPLES = 4
 CHECKS = [
     content_type_conformance,
     missing_required_header,
-    negative_data_rejection,
     not_a_server_error,
     status_code_conformance,
     response_headers_conformance,
@@ -66,7 +66,12 @@ def app_with_rows() -> BraidApp:
 
 
 APP = app_with_rows()
-SCHEMA = schemathesis.openapi.from_dict(APP.openapi())
+# What is not as described is refused: mostly with 422, if there is too much of it with 413.
+CONFIG = SchemathesisConfig.from_str("""
+[checks.negative_data_rejection]
+expected-statuses = [400, 404, 409, 412, 413, 415, 422]
+""")
+SCHEMA = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG)
 FOUND = list(SCHEMA.get_all_operations())
 OPERATIONS = [
     one for found in FOUND if isinstance(found, Ok) and (one := found.ok()).path != WITHOUT_END
@@ -83,9 +88,13 @@ def check_operation(operation: AnyOperation, *, chosen: int, examples: int) -> N
     """
     chance = random.Random(chosen)
 
+    # The values of a query are texts, some of which the library takes for values of other types.
+    is_body_alone = operation.body.items and not operation.query.items
+    checks = [*CHECKS, negative_data_rejection] if is_body_alone else CHECKS
+
     def check(case: AnyCase) -> None:
         aimed(case, chance)
-        case.validate_response(answer_of(case), checks=CHECKS)
+        case.validate_response(answer_of(case), checks=checks)
 
     modes = [GenerationMode.POSITIVE]
     if operation.query.items or operation.body.items:
