@@ -7,6 +7,7 @@
 | `syntax` | the text of an expression, checked part by part and written anew |
 | `sql_text` | literals, types and names as SQL |
 | `like_patterns` | patterns of LIKE as regular expressions |
+| `patterns` | the size of regular expressions |
 | `functions` | the functions and operators that expressions may use |
 | `result_types` | which types of results a column holds without loss |
 | `result_arrays` | results as the values of a column, and those that it does not hold |

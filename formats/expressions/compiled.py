@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from braid.formats.expressions.errors import ExpressionError
+from braid.formats.expressions.errors import SHOWN_MAX, ExpressionError
+from braid.formats.expressions.patterns import PATTERN_SIZE_MAX, pattern_size
 from braid.formats.expressions.result_types import is_lossless
 from braid.formats.expressions.sql_engine import SqlError, sql_engine
+from braid.formats.expressions.sql_text import quoted
 from braid.formats.expressions.syntax import Path, parse_expression
 from braid.formats.mapped_column import MappedColumn
 from braid.lake import to_arrow_type
@@ -26,11 +28,15 @@ class CompiledExpression:
         sql: The expression over the columns of the engine's input, whose names are those of `input_name`.
         fields: The indexes of the fields that it uses.
         growth: The largest result, in relation to the message.
+        constants: Parts of `sql` that use no field and are evaluated for every record.
+        patterns: The regular expressions.
     """
 
     sql: str
     fields: tuple[int, ...]
     growth: int
+    constants: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
 
 
 def compile_expression(column: MappedColumn, fields: Sequence[MappedColumn]) -> CompiledExpression:
@@ -60,13 +66,57 @@ def compile_expression(column: MappedColumn, fields: Sequence[MappedColumn]) -> 
 
     parsed = parse_expression(column.expression, names, names_in)
     used = tuple(places[path] for path in parsed.fields)
-    compiled = CompiledExpression(sql=parsed.sql, fields=used, growth=parsed.growth)
+    compiled = CompiledExpression(
+        sql=parsed.sql,
+        fields=used,
+        growth=parsed.growth,
+        constants=parsed.constants,
+        patterns=parsed.patterns,
+    )
     found = _result_type(parsed.sql, used, fields)
     if not is_lossless(found, column.type):
         wanted = column.type.with_nullable(True)
         message = f"its result is {found}, which a column of type {wanted} cannot hold without loss"
         raise ExpressionError(message, "write the conversion into the expression: CAST(... AS ...)")
     return compiled
+
+
+def check_constants(compiled: CompiledExpression) -> None:
+    """Refuse an expression which fails for every record, or whose patterns take long to compile.
+
+    This is for registration: what is registered already is not refused later.
+
+    Raises:
+        ExpressionError: A constant part fails, or a pattern is none, or too large.
+    """
+    for pattern in compiled.patterns:
+        size = pattern_size(pattern)
+        if size > PATTERN_SIZE_MAX:
+            message = (
+                f"the pattern `{pattern[:SHOWN_MAX]}` has a size of {size} with its repetitions written out, "
+                f"expected at most {PATTERN_SIZE_MAX}"
+            )
+            raise ExpressionError(
+                message, r"repeat less; each class such as `\pL` has a size of 500"
+            )
+        _check_constant(f"regexp_matches('', {quoted(pattern)})", f"the pattern `{pattern}`")
+    for constant in compiled.constants:
+        _check_constant(constant, f"the part `{constant}`")
+
+
+def _check_constant(sql: str, shown: str) -> None:
+    """Refuse a part that fails although it uses no field."""
+    engine, row = sql_engine(), pa.table({input_name(0): pa.array([0], pa.int8())})
+    try:
+        (result,) = engine.evaluate([sql], row)
+    except SqlError as error:
+        reason = str(error)
+    else:
+        if not result.null_count:
+            return
+        reason = engine.why_failed(sql, row)
+    message = f"{shown[:SHOWN_MAX]} fails for every record: {reason}"
+    raise ExpressionError(message, "correct it; TRY(...) and TRY_CAST give NULL instead of failing")
 
 
 def input_name(place: int) -> str:

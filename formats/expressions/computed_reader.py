@@ -8,7 +8,7 @@ the sizes of its messages, and each part is evaluated separately. A part that ne
 single records. A message whose results alone could need too much memory gets a fault.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
@@ -168,7 +168,10 @@ class ComputedReader:
             for number, place in self._place_of_field.items()
         } or {input_name(0): pa.array(np.zeros(len(rows), np.int8))}
         table = pa.table(fields)
-        parts = [self._evaluated(table[start:stop]) for start, stop in self._parts(sizes[rows])]
+        failing: dict[str, str] = {}
+        parts = [
+            self._evaluated(table[start:stop], failing) for start, stop in self._parts(sizes[rows])
+        ]
         order = np.full(len(is_read), -1)
         order[rows] = np.arange(len(rows))
         scattered = pa.array(order, mask=~is_read)
@@ -177,7 +180,7 @@ class ComputedReader:
             results = _joined(list(chain.from_iterable(of_column)))
             is_failed = pc.is_null(results)
             values, unfit = result_column(pc.struct_field(results, 0), one.column.type)
-            for row, fault in self._failures(one, rows_where(is_failed), table):
+            for row, fault in self._failures(one, rows_where(is_failed), table, failing):
                 faults.add(int(rows[row]), fault)
             for row, reason in unfit.items():
                 faults.add(int(rows[row]), _unfit(one.column, reason))
@@ -201,17 +204,53 @@ class ComputedReader:
             faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
         return is_large
 
-    def _evaluated(self, fields: pa.Table) -> list[list[pa.StructArray]]:
-        """Return the results of each expression, in parts (see `SqlEngine.evaluate`)."""
-        expressions = [one.compiled.sql for one in self._computed]
+    def _evaluated(self, fields: pa.Table, failing: dict[str, str]) -> list[list[pa.StructArray]]:
+        """Return the results of each expression, in parts (see `SqlEngine.evaluate`).
+
+        Args:
+            fields: The fields.
+            failing: The expressions that fail whatever the fields are, each with the reason; those that are found are
+                added. They are not evaluated record by record, since each attempt can take as long as for a batch.
+        """
+        if not failing:
+            try:
+                expressions = [one.compiled.sql for one in self._computed]
+                return [[results] for results in self._engine.evaluate(expressions, fields)]
+            except SqlError:
+                failing |= self._always_failing(fields.schema)
+        expressions = [
+            one.compiled.sql for one in self._computed if one.compiled.sql not in failing
+        ]
+        found = iter(self._halved(expressions, fields) if expressions else ())
+        return [
+            [pa.nulls(len(fields), _UNKNOWN)] if one.compiled.sql in failing else next(found)
+            for one in self._computed
+        ]
+
+    def _halved(self, expressions: Sequence[str], fields: pa.Table) -> list[list[pa.StructArray]]:
+        """Return the results of expressions, of as many records at once as the engine can evaluate."""
         try:
             return [[results] for results in self._engine.evaluate(expressions, fields)]
         except SqlError:
             if len(fields) == 1:
                 return [[self._alone(expression, fields)] for expression in expressions]
         middle = len(fields) // 2
-        halves = self._evaluated(fields[:middle]), self._evaluated(fields[middle:])
+        halves = (
+            self._halved(expressions, fields[:middle]),
+            self._halved(expressions, fields[middle:]),
+        )
         return [first + second for first, second in zip(*halves, strict=True)]
+
+    def _always_failing(self, fields: pa.Schema) -> dict[str, str]:
+        """Return the expressions that the engine cannot evaluate even for a record without fields, with the reasons."""
+        row = pa.table({field.name: pa.nulls(1, field.type) for field in fields})
+        found = {}
+        for one in self._computed:
+            try:
+                self._engine.evaluate([one.compiled.sql], row)
+            except SqlError as error:
+                found[one.compiled.sql] = str(error)
+        return found
 
     def _alone(self, expression: str, fields: pa.Table) -> pa.StructArray:
         """Return the result of one expression for one record."""
@@ -227,13 +266,14 @@ class ComputedReader:
         return self._own_engine or sql_engine()
 
     def _failures(
-        self, one: _Computed, rows: Sequence[int], fields: pa.Table
+        self, one: _Computed, rows: Sequence[int], fields: pa.Table, failing: Mapping[str, str]
     ) -> Iterator[tuple[int, Fault]]:
         """Yield the faults of the records for which an expression fails."""
         for count, row in enumerate(rows):
             why = ""
             if count < _EXPLAINED_MAX:
-                found = self._engine.why_failed(one.compiled.sql, fields[row : row + 1])
+                sql = one.compiled.sql
+                found = failing.get(sql) or self._engine.why_failed(sql, fields[row : row + 1])
                 why = f": {with_addresses(found, self._fields)}"
             yield row, Fault(DeadLetterReason.EXPRESSION, f"{_subject(one.column)} fails{why}")
 

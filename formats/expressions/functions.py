@@ -126,5 +126,13 @@ OPERATORS: Final[Mapping[str, FunctionRule]] = MappingProxyType(
 )
 """The operators that the engine's parser writes as functions; `~~` is LIKE."""
 
+PATTERN_FUNCTIONS: Final = frozenset(
+    [
+        *("regexp_matches", "regexp_full_match", "regexp_replace"),
+        *("regexp_extract", "regexp_extract_all"),
+    ]
+)
+"""The functions whose second argument is a regular expression."""
+
 UNARY: Final = frozenset({"-", "+", "~"})
 """The operators with one operand."""

@@ -14,7 +14,14 @@ from math import ceil
 from typing import Any, Final, TypeAlias
 
 from braid.formats.expressions.errors import DEPTH_MAX, SHOWN_MAX, refused, too_deep
-from braid.formats.expressions.functions import FUNCTIONS, OPERATORS, UNARY, FunctionRule, Growth
+from braid.formats.expressions.functions import (
+    FUNCTIONS,
+    OPERATORS,
+    PATTERN_FUNCTIONS,
+    UNARY,
+    FunctionRule,
+    Growth,
+)
 from braid.formats.expressions.like_patterns import like_regex
 from braid.formats.expressions.sql_engine import sql_engine
 from braid.formats.expressions.sql_text import (
@@ -81,11 +88,15 @@ class ParsedExpression:
         sql: The expression over the columns of the engine's input.
         fields: The paths of the fields that it uses, in the order in which they occur.
         growth: The largest result, in relation to the message.
+        constants: The largest parts of `sql` that use no field and are evaluated for every record, but are no literals.
+        patterns: The regular expressions.
     """
 
     sql: str
     fields: tuple[Path, ...]
     growth: int
+    constants: tuple[str, ...]
+    patterns: tuple[str, ...]
 
 
 def parse_expression(text: str, columns: Mapping[Path, str], names_in: NamesIn) -> ParsedExpression:
@@ -110,7 +121,13 @@ def parse_expression(text: str, columns: Mapping[Path, str], names_in: NamesIn) 
     if growth > GROWTH_MAX:
         message = f"its result can be {growth} times as long as the message, expected at most {GROWTH_MAX}"
         raise refused(message, "concatenate or replace less")
-    return ParsedExpression(sql=part.sql, fields=tuple(writer.used), growth=growth)
+    return ParsedExpression(
+        sql=part.sql,
+        fields=tuple(writer.used),
+        growth=growth,
+        constants=tuple(writer.constants),
+        patterns=tuple(writer.patterns),
+    )
 
 
 def _syntax_tree(text: str) -> _Node:
@@ -161,6 +178,9 @@ class _Writer:
     columns: Mapping[Path, str]
     names_in: NamesIn
     used: dict[Path, None] = field(default_factory=dict)
+    constants: list[str] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)
+    references: int = 0
     parts: int = 0
 
     def write(self, node: _Node, depth: int, copies: int = 1) -> _Part:
@@ -178,6 +198,16 @@ class _Writer:
             message = f"the expression has more than {_PARTS_MAX} parts"
             raise refused(message, "compute a part of it in the program that produces the records")
 
+        references, constants = self.references, len(self.constants)
+        part = self._written(node, depth, copies)
+        is_constant = self.references == references
+        if is_constant or _chooses(node):
+            del self.constants[constants:]
+        if is_constant and node["class"] != "CONSTANT":
+            self.constants.append(part.sql)
+        return part
+
+    def _written(self, node: _Node, depth: int, copies: int) -> _Part:
         def inner(child: _Node, times: int = 1) -> _Part:
             return self.write(child, depth + 1, copies * times)
 
@@ -188,6 +218,12 @@ class _Writer:
             case "COLUMN_REF":
                 return _Part(self._field(tuple(node["column_names"])))
             case "FUNCTION":
+                if node["function_name"].lower() in PATTERN_FUNCTIONS:
+                    self.patterns += [
+                        text
+                        for one in node["arguments"][1:2]
+                        if (text := _text(one["expression"])) is not None
+                    ]
                 return _function(node, inner, self.member)
             case "CAST":
                 child, kind = inner(node["child"]), type_sql(node["type_expr"], 0)
@@ -220,6 +256,7 @@ class _Writer:
             path = names[:length]
             if path in self.columns:
                 self.used[path] = None
+                self.references += 1
                 sql = self.columns[path]
                 for name in names[length:]:
                     sql = self.member(sql, name) or f"struct_extract({sql}, {quoted(name)})"
@@ -379,6 +416,14 @@ def _operator(node: _Node, inner: _Inner, member: _Member) -> _Part:
         case other, _:
             message = f"expressions cannot contain `{other}`"
             raise refused(message, "compute the value from the fields of one record")
+
+
+def _chooses(node: _Node) -> bool:
+    """Return whether what a node evaluates, or what of it fails, depends on the record."""
+    kinds = ("CASE", "CONJUNCTION")
+    types = ("OPERATOR_TRY", "OPERATOR_COALESCE")
+    is_if = node["class"] == "FUNCTION" and node["function_name"].lower() == "if"
+    return is_if or node["class"] in kinds or node["type"] in types
 
 
 def _text(node: _Node) -> str | None:

@@ -6,7 +6,8 @@ Pure, except that an SQL engine in memory evaluates the expressions over columns
 2. A constant or a default is a value of the column's type.
 3. A default is allowed only for fields that a message can lack, and not together with `on_missing`.
 4. An expression is one scalar expression with allowed functions (`formats.expressions`), over fields whose types are
-   known. The column holds every value of the result's type without loss. A stream has at most 200 expressions.
+   known. The column holds every value of the result's type without loss. No part without a field fails, and
+   patterns are not too large. A stream has at most 200 expressions.
 5. The type of a field is declared once: by the column that is read from it, or in `fields`. Each field in `fields` is used
    by an expression.
 6. Columns of captured changes have neither expressions (nor `fields` for them) nor defaults: a change may leave out
@@ -16,7 +17,7 @@ Pure, except that an SQL engine in memory evaluates the expressions over columns
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from braid.formats.expressions.compiled import compile_expression
+from braid.formats.expressions.compiled import check_constants, compile_expression
 from braid.formats.expressions.errors import ExpressionError
 from braid.formats.json.exact_values import ValueFault
 from braid.formats.mapped_column import MappedColumn
@@ -199,6 +200,7 @@ def _check_expressions(
     for index, column in computed:
         try:
             compiled = compile_expression(column, fields)
+            check_constants(compiled)
         except ExpressionError as error:
             is_whole = False
             yield problem_at(

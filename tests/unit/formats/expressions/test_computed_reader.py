@@ -293,3 +293,29 @@ def test_a_name_in_other_case_is_no_name_of_a_row(expression: str) -> None:
         read([computed(expression, "STRING")], [plain("item", "ROW<`SKU` STRING>")], {})
 
     assert caught.value.hint.startswith("write the name as it is declared")
+
+
+class CountingEngine(SqlEngine):
+    """An engine that counts how often it evaluates."""
+
+    count = 0
+
+    def evaluate(self, expressions: Sequence[str], fields: pa.Table) -> list[pa.StructArray]:
+        self.count += 1
+        return super().evaluate(expressions, fields)
+
+
+def test_an_expression_that_cannot_be_evaluated_at_all_is_not_tried_record_by_record() -> None:
+    columns = [
+        computed("regexp_extract(t, '((a{1,1000}){1,1000})')", "STRING"),
+        computed("t || '!'", "STRING"),
+    ]
+    engine = CountingEngine()
+    reader = ComputedReader(columns, [plain("t", "STRING")], JsonReader, engine=engine)
+
+    found = reader.read(pa.array([b'{"t": "a"}'] * 1_000, pa.binary()))
+
+    assert engine.count < 10
+    assert found.faults.rows == list(range(1_000))
+    assert found.faults[0].message.endswith("fails: invalid repetition size: {1,1000}")
+    assert found.arrays[1].to_pylist() == ["a!"] * 1_000

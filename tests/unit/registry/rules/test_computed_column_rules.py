@@ -238,3 +238,41 @@ def test_a_tombstone_has_constants_and_no_results() -> None:
     assert problems(key, {"column": "region", "constant": "EU"}, **options) == []
     ((pointer, message),) = problems(key, {"column": "region", "expression": "'EU'"}, **options)
     assert (pointer, message[:40]) == ("/on_tombstone", "a tombstone has no value, but the key co")
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("CAST('x' AS INT)::VARCHAR", "the part `CAST(CAST('x' AS INTEGER) AS VARCHAR)` fails"),
+        ("t || 'today'::DATE::VARCHAR", "the part `CAST(CAST('today' AS DATE) AS VARCHAR)` fails"),
+        ("regexp_extract(t, '((a{1,1000}){1,1000})')", "((a{1,1000}){1,1000})` has a size of 1"),
+        ("regexp_replace(t, '((a{20}){20}){20}', '')", "fails for every record: invalid repet"),
+        ("regexp_replace(t, 'x)', '')", "the pattern `x)` fails for every record: "),
+        (r"regexp_replace(t, '(\pL{900})|(\pN{900})', '')", "has a size of 900001 with"),
+        (r"CASE WHEN t = '' THEN regexp_replace(t, '[\pN_]{900}', '') END", "size of 450000"),
+    ],
+)
+def test_what_fails_or_takes_long_for_every_record_is_refused(
+    expression: str, message: str
+) -> None:
+    ((pointer, shown),) = problems(
+        {"column": "b", "expression": expression},
+        fields={} if expression.startswith("CAST") else {"t": "STRING"},
+    )
+
+    assert pointer == "/columns/2/expression"
+    assert message in shown
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "TRY(CAST('x' AS INT))::VARCHAR || t",
+        "CASE WHEN t = 'x' THEN CAST('x' AS INT)::VARCHAR END",
+        "coalesce(t, CAST('x' AS INT)::VARCHAR)",
+        "t || CAST('7' AS INT)",
+        "regexp_replace(t, '[^0-9A-Za-z]{1,200}', 'x', 'g')",
+    ],
+)
+def test_what_need_not_fail_is_accepted(expression: str) -> None:
+    assert problems({"column": "b", "expression": expression}, fields={"t": "STRING"}) == []
