@@ -5,6 +5,7 @@ The module also has the offsets at which a query starts, and the checks of its t
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession, functions
 
@@ -22,6 +23,16 @@ _POLLED_RECORDS = 500
 _ANEW = (
     "stop and delete the stream, and register it anew with `starting_offsets`: `earliest` reads "
     "all that the topic holds, `latest` only the records that are produced from then on"
+)
+
+_HINT_LOST: Final = (
+    "the topic's retention was shorter than the stream's pause; to continue without the lost records, stop the stream, and set its "
+    "position to an offset that the topic has: PUT .../streams/<name>/offsets; with `on_offsets_expired: skip` the stream does so by "
+    "itself from then on"
+)
+_HINT_BEYOND: Final = (
+    "the position was set beyond the end, or the topic has lost records or partitions; start the stream again when the topic has "
+    "reached the position, or stop it and set its position to an offset that the topic has: PUT .../streams/<name>/offsets"
 )
 
 
@@ -152,30 +163,24 @@ def start_offsets(
     """
     # An offset equal to the end is fine: the stream has read everything, and waits for the next record.
     start = {**earliest, **position.offsets}
-    lost = {
-        partition: f"the stream continues at offset {offset}, but the topic has "
-        + (
-            f"offsets from {earliest[partition]} up to {end[partition]}"
-            if partition in earliest
-            else "no such partition"
-        )
-        for partition, offset in start.items()
-        if not earliest.get(partition, 0) <= offset <= end.get(partition, -1)
-    }
-    if lost:
-        problems = [
+    problems = []
+    for partition, offset in sorted(start.items()):
+        first, last = earliest.get(partition, 0), end.get(partition, -1)
+        if first <= offset <= last:
+            continue
+        has = f"offsets from {first} up to {last}" if partition in earliest else "no such partition"
+        problems.append(
             Problem(
                 field=f"topic.{position.topic}.{partition}",
                 value=None,
-                message=message,
-                hint="the topic's retention was shorter than the stream's pause; to continue "
-                "without the lost records, stop the stream, and set its position to an offset "
-                "that the topic has: PUT .../streams/<name>/offsets; with `on_offsets_expired: skip` "
-                "the stream does so by itself from then on",
+                message=f"the stream continues at offset {offset}, but the topic has {has}",
+                hint=_HINT_LOST if offset < first else _HINT_BEYOND,
             )
-            for partition, message in sorted(lost.items())
-        ]
-        message = f"records of stream {position.stream} are gone from topic {position.topic}"
+        )
+    if problems:
+        message = (
+            f"topic {position.topic} lacks the offset at which stream {position.stream} continues"
+        )
         raise InvalidRequest(message, problems=problems)
     return start
 

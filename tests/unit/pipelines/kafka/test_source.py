@@ -52,21 +52,25 @@ def test_a_query_starts_at_the_tables_offsets_and_new_partitions_at_their_start(
 
 
 @pytest.mark.parametrize(
-    ("earliest", "end"),
-    [({0: 6}, {0: 9}), ({0: 0}, {0: 4}), ({1: 0}, {1: 0})],
+    ("earliest", "end", "cause"),
+    [
+        ({0: 6}, {0: 9}, "the topic's retention was shorter"),
+        ({0: 0}, {0: 4}, "the position was set beyond the end"),
+        ({1: 0}, {1: 0}, "the topic has lost records or partitions"),
+    ],
     ids=["deleted by retention", "topic ends before", "partition is gone"],
 )
 def test_records_that_are_gone_stop_the_stream(
-    earliest: dict[int, int], end: dict[int, int]
+    earliest: dict[int, int], end: dict[int, int], cause: str
 ) -> None:
     with pytest.raises(
-        InvalidRequest, match=r"are gone from topic topic\n.*continues at offset 5"
+        InvalidRequest, match=r"topic topic lacks the offset .*\n.*continues at offset 5"
     ) as caught:
         start_offsets(_position({0: 5}), earliest=earliest, end=end)
 
-    assert "set its position to an offset that the topic has" in (
-        caught.value.problems[0].hint or ""
-    )
+    hint = caught.value.problems[0].hint or ""
+    assert cause in hint
+    assert "set its position to an offset that the topic has" in hint
 
 
 def test_a_topic_made_again_is_another_topic() -> None:
