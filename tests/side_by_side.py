@@ -1,7 +1,7 @@
 """Runs all tests as processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
 
 Those that start servers wait much of their time, those that ask Java wait for it in turns, the others compute:
-together they take little longer than the longest part alone. Those that start servers are two parts: the ones that
+together they take little longer than the longest part alone. Those that start servers are three parts: two of the ones that
 share Spark and a broker, and the ones that start their own. The others are three parts, so that they keep two
 cores busy to the end; each part collects the files that it has tests in, and no others. With arguments, which go
 to each part, those with servers are one part and the others too, and each part collects what they name. With a choice of markers (`-m`), or
@@ -20,8 +20,9 @@ from typing import IO
 
 ALWAYS = "not benchmark and not soak and not cdc"
 SERVERS = "(integration or spark)"
+_SERVED = f"{ALWAYS} and {SERVERS}"
 BESIDE = {
-    f"{ALWAYS} and {SERVERS}": ("integration", "spark"),
+    _SERVED: ("integration", "spark"),
     f"{ALWAYS} and interop and not {SERVERS}": ("interop",),
 }
 """Choices of tests that run in the background, those with servers and those with Java, and their markers."""
@@ -53,8 +54,9 @@ def main(arguments: Sequence[str]) -> int:
         return _run(arguments)
     with ExitStack() as stack:
         beside = [
-            stack.enter_context(_running([*(arguments or _shared(markers)), "-m", choice]))
+            stack.enter_context(_running([*files, "-m", choice]))
             for choice, markers in BESIDE.items()
+            for files in ([arguments] if arguments else _parts(markers))
         ]
         here = [*arguments, "-m", OTHERS]
         if not arguments:
@@ -86,8 +88,10 @@ def files_with(markers: Sequence[str]) -> list[str]:
     return [str(file) for file in files if named.search(file.read_text(encoding="utf-8"))]
 
 
-def _shared(markers: Sequence[str]) -> list[str]:
-    return [file for file in files_with(markers) if file not in ALONE]
+def _parts(markers: Sequence[str]) -> list[list[str]]:
+    """Return the files of each part: those that share servers wait for them most of the time, so they are two parts."""
+    files = [file for file in files_with(markers) if file not in ALONE]
+    return [files[::2], files[1::2]] if markers == BESIDE[_SERVED] else [files]
 
 
 @contextmanager

@@ -9,8 +9,6 @@ from typing import Final
 
 # `[0]`, `[*]`, `['name']`, at any place of a JSONPath.
 _SUBSCRIPT: Final = re.compile(r"\[([^\[\]]*)\]")
-# A part in the quotes of conditions and expressions: "a.b", `a.b`.
-_QUOTED: Final = re.compile(r'(?:^|\.)(["`]).+\1(?:\.|$)')
 _ROOT: Final = "$"
 _QUOTES: Final = (
     "a path has no quotes, and each of its dots is between two names: this one matches nothing",
@@ -31,7 +29,7 @@ def path_fault(path: str) -> tuple[str, str] | None:
     is_rooted = path == _ROOT or path.startswith((f"{_ROOT}.", f"{_ROOT}["))
     subscripts = _SUBSCRIPT.findall(path)
     if not is_rooted and not subscripts:
-        return _QUOTES if _QUOTED.search(path) else None
+        return _QUOTES if _is_quoted(path) else None
     message = "a path is field names joined by dots, not a JSONPath: this one matches nothing"
     if any(not _is_name(subscript) for subscript in subscripts):
         hint = "a single element has no path: declare a column for the whole ARRAY"
@@ -42,6 +40,12 @@ def path_fault(path: str) -> tuple[str, str] | None:
 
 def _is_name(subscript: str) -> bool:
     return len(subscript) > 2 and subscript[0] == subscript[-1] and subscript[0] in "'\""
+
+
+def _is_quoted(path: str) -> bool:
+    """Return whether a part is in the quotes of conditions and expressions: "a.b", `a.b`."""
+    between = f".{path}."
+    return any(f".{quote}" in between and f"{quote}." in between[3:] for quote in '"`')
 
 
 def _plain(path: str) -> str:
