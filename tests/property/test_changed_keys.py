@@ -4,6 +4,7 @@ A reader starts at the rows of some snapshot, and looks up the changed keys of e
 large its parts are, and wherever it continues, its rows are in the end those of a scan.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -48,7 +49,18 @@ def test_rows_of_changed_keys_make_the_rows_of_a_scan(name: str, data: st.DataOb
 
     newest = table.latest_snapshot()
     assert newest is not None
-    assert rows == {(row["k"], row["p"]): row for row in scanned(table, newest.id)}
+    there = {(row["k"], row["p"]): row for row in scanned(table, newest.id)}
+    assert _told(rows, options) == _told(there, options)
+
+
+def _told(rows: Rows, options: Mapping[str, str]) -> Rows:
+    """Return rows without the difference that `listagg` makes by a merge alone: of a single empty text it makes null.
+
+    A compaction that rewrites such a record changes its value, in the reference as well, and no key is reported for it.
+    """
+    if options.get("fields.s.aggregate-function") != "listagg":
+        return rows
+    return {key: {**row, "s": row["s"] or None} for key, row in rows.items()}
 
 
 def read_part(
