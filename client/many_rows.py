@@ -17,7 +17,7 @@ from braid.schemas.api import KEYS_MAX, WideRows
 
 ARROW: Final = "application/vnd.apache.arrow.stream"
 ACCEPT: Final = f"{ARROW}, application/json;q=0.5"
-"""What is accepted for a data frame: a service that cannot answer in Arrow answers in JSON."""
+"""The `Accept` header of requests for data frames: a service that cannot answer in Arrow answers in JSON."""
 
 FrameKind = Literal["arrow", "pandas", "polars"]
 _STATES: Final = ("snapshot_id", "tag", "timestamp")

@@ -354,7 +354,9 @@ def keyed_values(found: KeyedRows) -> Iterator[tuple[int, Row]]:
     """Yield the rows as Python values, each with the number of its key; raises what `python_rows` raises."""
     numbers = iter(found.keys.tolist())
     for batch in found.rows.to_batches():
-        yield from zip(numbers, python_rows(batch))  # noqa: B905  # the numbers go on in the next batch
+        # The rows come first: where they end, no number has been taken, and the numbers go on in the next batch.
+        for row, number in zip(python_rows(batch), numbers, strict=False):
+            yield number, row
 
 
 def _select(found: KeyMatches, records: Rows) -> KeyMatches:

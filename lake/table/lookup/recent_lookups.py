@@ -1,4 +1,4 @@
-"""What was made for the few snapshots of a table that were used last: lookups, which share a cache of file copies."""
+"""Lookups of the few snapshots of a table that were used last, which share a cache of file copies."""
 
 import threading
 from collections import OrderedDict
