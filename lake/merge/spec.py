@@ -32,6 +32,7 @@ class MergeSpec:
 
     Attributes:
         engine: The merge engine.
+        columns: All columns of the table, in its order.
         key_columns: The trimmed primary key, in comparison order.
         not_null_columns: Columns, keys included, that may not be null.
         sequence_fields: Columns that order records of one key, before the sequence number.
@@ -55,6 +56,7 @@ class MergeSpec:
     remove_record_on_delete: bool = False
     removing_columns: frozenset[str] = frozenset()
     functions: tuple[ColumnFunction, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 def merge_spec(schema: TableSchema) -> MergeSpec:
@@ -90,6 +92,7 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
         remove_record_on_delete=removes.get(engine, False),
         removing_columns=frozenset(removing_columns(schema.options) if partial else ()),
         functions=functions,
+        columns=tuple(schema.field_names),
     )
 
 
@@ -164,8 +167,9 @@ def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...
     Returns:
         The projection in its order, then the other columns that merging needs: key columns, sequence
         fields, ordering columns of the groups that any of these belong to and of groups that can
-        remove a row. Called with this result as the projection, the function returns the same
-        columns.
+        remove a row. If there are such groups, all of these are in table order: a delete that removes
+        the row is not retracted from the columns that follow, and one of these could refuse it.
+        Called with this result as the projection, the function returns the same columns.
 
     Source:
         merge-semantics 1.7, widened: the reference leaves out the ordering columns of groups that
@@ -181,4 +185,6 @@ def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...
             concerned = needed.keys() & {*group.ordering, *group.protected}
             if concerned or spec.removing_columns.intersection(group.ordering):
                 needed.update(dict.fromkeys(group.ordering))
-    return tuple(needed)
+    if not spec.removing_columns:
+        return tuple(needed)
+    return tuple(name for name in spec.columns if name in needed)

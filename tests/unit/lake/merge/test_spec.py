@@ -34,6 +34,7 @@ def test_a_spec_holds_what_the_schema_declares() -> None:
     )
 
     assert merge_spec(schema) == MergeSpec(
+        columns=("k", "d", "g", "h", "a", "b", "s"),
         engine=MergeEngine.PARTIAL_UPDATE,
         key_columns=("k",),
         not_null_columns=frozenset({"k", "d"}),
@@ -152,6 +153,7 @@ def test_groups_that_can_remove_a_row_are_always_needed() -> None:
         key_columns=("k",),
         groups=GROUPED.groups,
         removing_columns=frozenset({"h"}),
+        columns=("k", "g", "a", "h", "i", "b", "c"),
     )
 
-    assert columns_needed(spec, ["b"]) == ("b", "k", "g", "h", "i")
+    assert columns_needed(spec, ["b"]) == ("k", "g", "h", "i", "b")
