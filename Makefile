@@ -77,7 +77,7 @@ docs: $(INSTALL) ## Write the reference pages that are made from the code
 	@$(BIN)/python -m docs.generate
 
 soak: jars ## Faults, and streams beside compaction, for many minutes
-	@SWEEP_SHARE=1 $(BIN)/python -m pytest -m "soak or sweep" --timeout=0 $(ARGS)
+	@SWEEP_SHARE=1 $(BIN)/python -m pytest -m "soak or sweep" --hypothesis-profile=random --timeout=0 $(ARGS)
 
 cdc: $(INSTALL) ## Changes of a real PostgreSQL server, captured by Debezium
 	@$(BIN)/python -m tests.support.captured_postgres.server

@@ -20,8 +20,10 @@ from tests.support.s3_storage import s3_file_io
 from tests.support.server_choice import choose_servers
 from tests.support.servers import Servers, servers_of
 
-# How fast an example is decides nothing.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How fast an example is decides nothing. A change is judged by the same examples as the one before it;
+# `--hypothesis-profile=random`, with which `make soak` runs, draws others each time.
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("suite", settings.get_profile("random"), derandomize=True)
 settings.load_profile("suite")
 
 # Spark's launcher starts a Java of its own.

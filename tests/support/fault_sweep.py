@@ -42,7 +42,7 @@ _READS = frozenset(
 """Calls without an effect on files; the effect of syncing is tested by `power_sweep`."""
 
 
-SHARE = 10
+SHARE = 20
 """A fault is injected at one call in this many; `SWEEP_SHARE` in the environment overrides it."""
 
 Outcome: TypeAlias = tuple[object, ...]

@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from pyroaring import BitMap
 
 from braid.lake.errors import CorruptData
@@ -17,7 +17,6 @@ from tests.unit.lake.files.given_data_files import write_data_file
 from tests.unit.lake.files.test_parquet import PATH, describe, key_value
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.data())
 def test_unmarked_rows_remain_whatever_the_groups_and_batches(data: st.DataObject) -> None:
     row_counts = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=5), "row counts")

@@ -10,7 +10,7 @@ from braid.lake.format.data_types import DataType
 from braid.lake.merge.plain_values import plain_array, plain_values
 from tests.support.typed_values import TYPES, values_of
 
-SETTINGS = settings(max_examples=100, deadline=None, derandomize=True)
+SETTINGS = settings(max_examples=100)
 NOT_NULL_DAY = pa.struct([pa.field("day", pa.date32(), nullable=False)])
 DAYS_IN_ROWS = pa.list_(pa.struct([("day", pa.date32())]))
 EMPTY = pa.struct([])

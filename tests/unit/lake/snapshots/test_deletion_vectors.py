@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from pyroaring import BitMap, FrozenBitMap
 
 from braid.lake.errors import CorruptData, UnsupportedFeature
@@ -37,7 +37,6 @@ def test_marks_are_added_and_files_that_go_take_theirs_along() -> None:
     assert after == {"a": BitMap([1, 2, 9]), "c": BitMap([0])}
 
 
-@settings(deadline=None, derandomize=True)
 @given(before=vectors, deleted=vectors, removed=st.frozensets(st.sampled_from("abcd")))
 def test_a_change_is_a_union_less_the_files_that_went(
     before: dict[str, frozenset[int]],

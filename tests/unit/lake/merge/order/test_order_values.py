@@ -67,7 +67,7 @@ def test_both_machines_order_values_as_the_format_says(
     assert len(set(values)) == len(set(codes)) == len(ascending)
 
 
-SETTINGS = settings(max_examples=100, deadline=None, derandomize=True)
+SETTINGS = settings(max_examples=100)
 
 
 @st.composite
