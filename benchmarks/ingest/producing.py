@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kafka import KafkaProducer
+from confluent_kafka import Producer
 
 from benchmarks.ingest.shape import PARTITIONS, key_of, message
 from braid.lake import SystemClock
@@ -54,8 +54,15 @@ def produce(
         Times by stream and partition.
     """
     clock = SystemClock()
-    producer = KafkaProducer(
-        bootstrap_servers=servers, acks="all", linger_ms=5, max_in_flight_requests_per_connection=1
+    # A client in C: made by a client in Python, the records took a third of the two cores that are measured.
+    producer = Producer(
+        {
+            "bootstrap.servers": servers,
+            "acks": "all",
+            "linger.ms": 5,
+            "max.in.flight.requests.per.connection": 1,
+            "queue.buffering.max.messages": 1_000_000,
+        }
     )
     streams = list(topics)
     sent = {(stream, part): array("q") for stream in streams for part in range(PARTITIONS)}
@@ -69,11 +76,11 @@ def produce(
             part = key_of(number, keys) % PARTITIONS
             value = message(stream, number, keys)
             sent[stream, part].append(clock.now_ms())
-            producer.send(topics[stream], value, partition=part)
+            producer.produce(topics[stream], value, partition=part)
         done = due
+        producer.poll(0)
         time.sleep(_TICK_S)
     producer.flush()
-    producer.close()
     return sent
 
 

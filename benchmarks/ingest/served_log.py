@@ -11,7 +11,7 @@ import httpx
 
 from braid.lake import SystemClock
 
-_POLL_S: Final = 0.005
+_POLL_S: Final = 0.02
 
 
 class ServedLog:
