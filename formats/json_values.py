@@ -98,9 +98,11 @@ def _conversion(data_type: DataType, *, integers_as_text: bool) -> Callable[[Any
 
 
 def _iso_text(value: datetime, *, timespec: str, is_local: bool) -> str:
-    if is_local:
-        return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
-    return value.isoformat(timespec=timespec)
+    if not is_local:
+        return value.isoformat(timespec=timespec)
+    if value.utcoffset():
+        value = value.astimezone(UTC)
+    return value.isoformat(timespec=timespec).removesuffix("+00:00") + "Z"
 
 
 def json_value(value: Any, data_type: DataType, *, integers_as_text: bool = False) -> Any:

@@ -35,7 +35,7 @@ from braid.schemas import (
 )
 from braid.service.control.left_out_records import without_records
 from braid.service.control.row_explanation import column_origins, row_versions
-from braid.service.control.row_status import row_status, status_columns
+from braid.service.control.row_status import StatusRules
 from braid.service.control.row_versions import VersionStreams
 
 _REFUSED = "refused_row"
@@ -80,7 +80,7 @@ def hypothetical_row(
     fields = [field for field in shown_fields(streams.schema) if field.name not in supposed.unknown]
     before_row, row = found.row, after.row
     before, values = json_row(before_row or {}, fields), json_row(row or {}, fields)
-    is_known = supposed.unknown.isdisjoint(status_columns(document, streams.schema))
+    rules = StatusRules(document, streams.schema)
     return HypotheticalRow(
         result=supposed.result,
         exists=row is not None,
@@ -91,10 +91,8 @@ def hypothetical_row(
             if before[name] != value and name not in key
         },
         unknown=tuple(name for name in streams.schema.field_names if name in supposed.unknown),
-        status=row_status(
-            document, streams.schema, key=key, row=row, now_ms=now_ms, snapshot=snapshot
-        )
-        if is_known
+        status=rules.status(key=key, row=row, now_ms=now_ms, snapshot=snapshot)
+        if supposed.unknown.isdisjoint(rules.columns)
         else None,
         columns={
             name: origin

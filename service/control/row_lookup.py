@@ -15,8 +15,8 @@ from braid.formats.json_values import json_row
 from braid.formats.key_values import parse_key, parse_keys
 from braid.lake import HiddenRecords, LakeError, LimitExceeded, Snapshot, SnapshotLookup
 from braid.registry.layout.physical_table import shown_fields
-from braid.schemas import RowStatus, SnapshotInfo, TableDocument
-from braid.service.control.row_status import row_status, status_columns
+from braid.schemas import RowStatus, SnapshotInfo
+from braid.service.control.row_status import StatusRules
 from braid.service.limits import ROWS_BYTES_MAX
 from braid.service.times import iso_utc
 
@@ -216,19 +216,15 @@ def _arrow_columns(at: LookedUp, columns: Sequence[str] | None) -> list[str]:
 
 def find_row_status(
     at: LookedUp,
-    document: TableDocument,
+    rules: StatusRules,
     key: Mapping[str, object],
     *,
     integers_as_text: bool = False,
 ) -> RowStatus:
     """Return the status of the row of a key, whether it exists or not; that of an older state is as of its commit."""
-    schema = at.lookup.schema
-    columns = list(dict.fromkeys([*key, *status_columns(document, schema)]))
-    return row_status(
-        document,
-        schema,
+    return rules.status(
         key=key,
-        row=at.get(key, columns=columns),
+        row=at.get(key, columns=rules.columns),
         now_ms=measured_ms(at.lookup.snapshot, at.verified_ms, is_newest=at.is_newest),
         snapshot=at.snapshot,
         integers_as_text=integers_as_text,

@@ -18,6 +18,7 @@ of the completeness rule is present or stale.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from braid.formats.json_values import json_row, json_value
@@ -37,51 +38,84 @@ from braid.schemas import (
 _DELIVERED = (GroupState.PRESENT, GroupState.STALE)
 
 
-def row_status(
-    document: TableDocument,
-    schema: TableSchema,
-    *,
-    key: Mapping[str, object],
-    row: Mapping[str, object] | None,
-    now_ms: int,
-    snapshot: SnapshotInfo,
-    integers_as_text: bool = False,
-) -> RowStatus:
-    """Return the status of a row.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GroupRules:
+    """Rules of one sequence group.
 
-    Args:
-        document: The table's declaration and streams.
-        schema: The table's columns.
-        key: The typed primary key.
-        row: The row's values, at least those of `status_columns`; None: no such row.
-        now_ms: Time of the read, milliseconds since the epoch, UTC.
-        snapshot: The snapshot that the row was read from.
-        integers_as_text: Values of BIGINT are text.
+    Attributes:
+        group: The group.
+        is_cleared: Whether deletes clear it.
+        owner: The stream that owns it; None: none.
+        stale_after_seconds: The age from which its part of a row is stale; None: never.
     """
-    owners = {entry.spec.sequence_group: name for name, entry in document.streams.items()}
-    groups = {
-        group.name: _group_status(
-            group,
-            schema,
-            row=row or {},
-            is_cleared=is_cleared(document, group),
-            owner=owners.get(group.name),
-            stale_after_seconds=stale_after_seconds(document, group.name),
-            now_ms=now_ms,
-            integers_as_text=integers_as_text,
+
+    group: PhysicalGroup
+    is_cleared: bool
+    owner: str | None
+    stale_after_seconds: int | None
+
+
+class StatusRules:
+    """The rules by which the status of a table's rows is computed; immutable.
+
+    Attributes:
+        columns: The columns that a status is computed from: those of the key, and those of `status_columns`.
+        complete_when: The groups that make a row complete.
+    """
+
+    def __init__(self, document: TableDocument, schema: TableSchema) -> None:
+        """Derive the rules from the table's declaration with its streams, and from its columns."""
+        owners = {entry.spec.sequence_group: name for name, entry in document.streams.items()}
+        self._schema = schema
+        self._groups = [
+            _GroupRules(
+                group=group,
+                is_cleared=is_cleared(document, group),
+                owner=owners.get(group.name),
+                stale_after_seconds=stale_after_seconds(document, group.name),
+            )
+            for group in physical_groups(document.table)
+        ]
+        self.complete_when = complete_when(document)
+        names = {rules.group.name for rules in self._groups}
+        assert names.issuperset(self.complete_when), "the rule names groups of the table"
+        columns = [*schema.primary_keys, *status_columns(document, schema)]
+        self.columns = tuple(dict.fromkeys(columns))
+
+    def status(
+        self,
+        *,
+        key: Mapping[str, object],
+        row: Mapping[str, object] | None,
+        now_ms: int,
+        snapshot: SnapshotInfo,
+        integers_as_text: bool = False,
+    ) -> RowStatus:
+        """Return the status of a row.
+
+        Args:
+            key: The typed primary key.
+            row: The row's values, at least those of `columns` but for the key; None: no such row.
+            now_ms: Time of the read, milliseconds since the epoch, UTC.
+            snapshot: The snapshot that the row was read from.
+            integers_as_text: Values of BIGINT are text.
+        """
+        schema, rule = self._schema, self.complete_when
+        groups = {
+            rules.group.name: _group_status(
+                rules, schema, row=row or {}, now_ms=now_ms, integers_as_text=integers_as_text
+            )
+            for rules in self._groups
+        }
+        fields = [schema.field(name) for name in key]
+        return RowStatus(
+            key=json_row(key, fields, integers_as_text=integers_as_text),
+            exists=row is not None,
+            complete=row is not None and all(groups[name].state in _DELIVERED for name in rule),
+            complete_when=rule,
+            groups=groups,
+            snapshot=snapshot,
         )
-        for group in physical_groups(document.table)
-    }
-    rule = complete_when(document)
-    assert groups.keys() >= set(rule), "the rule names groups of the table"
-    return RowStatus(
-        key=json_row(key, [schema.field(name) for name in key], integers_as_text=integers_as_text),
-        exists=row is not None,
-        complete=row is not None and all(groups[name].state in _DELIVERED for name in rule),
-        complete_when=rule,
-        groups=groups,
-        snapshot=snapshot,
-    )
 
 
 def complete_when(document: TableDocument) -> tuple[str, ...]:
@@ -117,16 +151,14 @@ def is_cleared(document: TableDocument, group: PhysicalGroup) -> bool:
 
 
 def _group_status(
-    group: PhysicalGroup,
+    rules: _GroupRules,
     schema: TableSchema,
     *,
     row: Mapping[str, object],
-    is_cleared: bool,
-    owner: str | None,
-    stale_after_seconds: int | None,
     now_ms: int,
     integers_as_text: bool,
 ) -> GroupStatus:
+    group, stale_after_seconds = rules.group, rules.stale_after_seconds
     touched = row.get(group.at_column) if group.at_column is not None else None
     age_seconds = None
     if touched is not None:
@@ -136,7 +168,7 @@ def _group_status(
     if touched is None and all(row.get(name) is None for name in group.ordering):
         state = GroupState.ABSENT
     elif (group.op_column is not None and row.get(group.op_column) == OP_CLEAR) or (
-        is_cleared and all(row.get(name) is None for name in group.protected_columns)
+        rules.is_cleared and all(row.get(name) is None for name in group.protected_columns)
     ):
         state = GroupState.DELETED
     elif (
@@ -149,7 +181,7 @@ def _group_status(
         state = GroupState.PRESENT
     return GroupStatus(
         state=state,
-        stream=owner,
+        stream=rules.owner,
         ordering={
             name: json_value(
                 row.get(name), schema.field(name).type, integers_as_text=integers_as_text

@@ -27,7 +27,7 @@ from braid.schemas import (
 )
 from braid.schemas.field_problems import display_text, quoted_list
 from braid.service.control.row_lookup import LookedUp, RowNotFound, WriteRow, row_not_found
-from braid.service.control.row_status import row_status, status_columns
+from braid.service.control.row_status import StatusRules
 
 _STRONGEST_FIRST: Final = (InsteadOfRow.NOT_FOUND, InsteadOfRow.NULL, InsteadOfRow.ANSWER)
 
@@ -42,7 +42,7 @@ class ViewPlan:
 
     Attributes:
         view: The declaration.
-        rules: The table's document with the groups of the view alone, and the view's rules for stale and complete rows.
+        rules: The rules of a row's status: those of the groups of the view alone, stale and complete as the view declares.
         schema: The table's schema.
         columns: The columns that are looked up: those of the view, and those that the status is computed from.
         write_row: Returns the JSON values of the view's columns, by their names in the table.
@@ -50,7 +50,7 @@ class ViewPlan:
     """
 
     view: ViewSpec
-    rules: TableDocument
+    rules: StatusRules
     schema: TableSchema
     columns: tuple[str, ...]
     write_row: WriteRow
@@ -83,19 +83,19 @@ def view_plan(document: TableDocument, schema: TableSchema, name: str) -> ViewPl
             f"{quoted_list(gone)}\nhint: declare the view without them"
         )
         raise SchemaMismatch(message)
-    rules = {
+    declared = {
         "sequence_groups": tuple(g for g in spec.sequence_groups if _is_of_view(view, g)),
         "staleness": view.staleness or spec.staleness,
         "completeness": view.completeness,
     }
-    document = document.model_copy(update={"table": spec.model_copy(update=rules)})
-    of_status = status_columns(document, schema)
+    of_view = document.model_copy(update={"table": spec.model_copy(update=declared)})
+    rules = StatusRules(of_view, schema)
     fields = [schema.field(column) for column in columns]
     return ViewPlan(
         view=view,
-        rules=document,
+        rules=rules,
         schema=schema,
-        columns=tuple(dict.fromkeys([*columns, *of_status])),
+        columns=tuple(dict.fromkeys([*columns, *rules.columns])),
         write_row=json_writer(fields),
         write_text_row=json_writer(fields, integers_as_text=True),
     )
@@ -201,9 +201,7 @@ class _Answered:
 
     def status(self, key: Mapping[str, object], row: Mapping[str, object]) -> RowStatus:
         """Return the status of a row by the rules of the view."""
-        return row_status(
-            self.plan.rules,
-            self.plan.schema,
+        return self.plan.rules.status(
             key=key,
             row=row,
             now_ms=self.now_ms,

@@ -1,7 +1,7 @@
 """Answers to requests for one row, for several rows, for rows of a feature view, and for the status of a row.
 
-A row is read from what is served (`followers`). If that is as new as the request demands and its files are ready, nothing waits, and
-the answer is computed on the event loop; otherwise it is computed in a thread. Older states are always read in a thread.
+A row is read from what is served (`followers`). If that is as new as the request demands and its files have copies of the columns, nothing
+waits, and the answer is computed on the event loop; otherwise it is computed in a thread. Older states are always read in a thread.
 """
 
 from collections.abc import Callable
@@ -45,6 +45,7 @@ from braid.service.control.row_request import (
     row_request,
     state_of,
 )
+from braid.service.control.row_status import StatusRules
 from braid.service.control.view_lookup import find_view_row, find_view_rows
 from braid.service.query_parameters import parse_query
 from braid.service.serving.followers import Followers
@@ -89,7 +90,7 @@ class _Question(Generic[RequestT]):
     Attributes:
         parse: Returns the request, by the schema of what is served.
         freshness: Returns how new the answer has to be.
-        needs_storage: Whether the answer may read storage although all files are ready.
+        needs_storage: Whether the answer may read storage, or take long, although the files have copies.
         answer: Computes the answer; unless it may read storage, raises `NotCopied` where it would.
     """
 
@@ -254,8 +255,13 @@ class RowAnswers:
             at = self._looked_up(served, request, may_read=may_read)
             key = parse_key(at.lookup.schema, request.key)
             is_text = request.integers is Integers.TEXT
-            status = find_row_status(at, document, key, integers_as_text=is_text)
-            return RowAnswer(body=orjson.dumps(status.model_dump(mode="json")))
+            rules = (
+                served.table.status_rules(document)
+                if served.is_asked_for(request)
+                else StatusRules(document, at.lookup.schema)
+            )
+            status = find_row_status(at, rules, key, integers_as_text=is_text)
+            return RowAnswer(body=status.model_dump_json().encode())
 
         return await self._answer(
             identifier,
@@ -278,8 +284,7 @@ class RowAnswers:
         served, request = await self._waits.state(
             identifier, lambda served: question.parse(served.table.lookup), question.freshness
         )
-        if served.table.is_ready and not question.needs_storage(request, served):
-            # Unless a copy was removed since it was looked for.
+        if not question.needs_storage(request, served):
             with suppress(NotCopied):
                 return question.answer(request, served, False)
         return await run_in_threadpool(question.answer, request, served, True)

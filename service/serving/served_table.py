@@ -4,7 +4,7 @@ Immutable: a request reads one reference, and never a part of a newer state.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import TableDocument
 from braid.schemas.api import Visibility
 from braid.service.control.row_request import RowRequest
+from braid.service.control.row_status import StatusRules
 from braid.service.control.view_lookup import ViewPlan, view_plan
 
 
@@ -25,13 +26,11 @@ class ServedTable:
         table: The open table.
         lookup: Rows at the snapshot; has the snapshot and the schema.
         document: The declaration, at least as new as the schema; None: the table is not registered.
-        is_ready: Whether all files had copies of all columns, so that rows are read without storage.
     """
 
     table: Table
     lookup: SnapshotLookup
     document: TableDocument | None
-    is_ready: bool
     _view_plans: dict[str, ViewPlan] = field(default_factory=dict, compare=False, repr=False)
 
     def view_plan(self, name: str, document: TableDocument) -> ViewPlan:
@@ -50,6 +49,17 @@ class ServedTable:
             if document is self.document:
                 self._view_plans[name] = plan
         return plan
+
+    def status_rules(self, document: TableDocument) -> StatusRules:
+        """Return the rules of the status of rows; `document` is the declaration, or the one that was read since."""
+        if document is self.document:
+            return self._status_rules
+        return StatusRules(document, self.lookup.schema)
+
+    @cached_property
+    def _status_rules(self) -> StatusRules:
+        assert self.document is not None, "asked for with the document"
+        return StatusRules(self.document, self.lookup.schema)
 
     @cached_property
     def positions(self) -> Mapping[str, StreamPosition]:
@@ -101,9 +111,3 @@ class Served:
         verified_ms = clock.now_ms()
         is_merged = request.visibility is Visibility.MERGED
         return self.table.table.lookup_at(request.at, merged=is_merged), verified_ms
-
-    def with_readiness(self, is_ready: bool) -> "Served":
-        """Return the same with other knowledge about the copies of files."""
-        if self.table.is_ready == is_ready:
-            return self
-        return replace(self, table=replace(self.table, is_ready=is_ready))

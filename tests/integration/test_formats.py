@@ -16,6 +16,7 @@ from braid.demo.broker import KafkaBroker
 from braid.lake import BatchAccount, SystemClock
 from braid.schemas import TableDocument, TableSpec
 from braid.service.control.row_lookup import LookedUp, find_row_status
+from braid.service.control.row_status import StatusRules
 from tests.integration.ingest_bed import IngestBed
 from tests.unit.formats.protobuf.orders import NAME, order_set, order_type
 
@@ -389,9 +390,10 @@ def test_streams_take_their_records_deletes_and_tombstones_of_one_topic(
     document = TableDocument(database="db", name="wide", table=bed.spec)
     lookup = bed.table().lookup_at()
     at = LookedUp(lookup=lookup, verified_ms=SystemClock().now_ms(), write_row=dict)
+    rules = StatusRules(document, lookup.schema)
     states = {
         number: [
-            group.state for group in find_row_status(at, document, {"id": number}).groups.values()
+            group.state for group in find_row_status(at, rules, {"id": number}).groups.values()
         ]
         for number in (1, 2, 3)
     }

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from braid.registry.layout.physical_table import physical_groups
 from braid.schemas import GroupState, SnapshotInfo, TableDocument
 from braid.service.control.group_states import group_states
-from braid.service.control.row_status import row_status, status_columns
+from braid.service.control.row_status import StatusRules, status_columns
 from tests.unit.registry.shop import orders
 from tests.unit.service.control.test_row_status import schema_of
 
@@ -54,11 +54,12 @@ def test_states_of_many_rows_are_those_of_each(name: str, data: st.DataObject) -
     table = pa.Table.from_pylist(rows, schema=pa.schema(fields))
 
     found = group_states(document, schema, table, now_ms=NOW_MS)
+    rules = StatusRules(document, schema)
 
     turn_ms = found.turns_stale_ms
     for number, row in enumerate(rows):
         states = [
-            row_status(document, schema, key={}, row=row, now_ms=now_ms, snapshot=SNAPSHOT)
+            rules.status(key={}, row=row, now_ms=now_ms, snapshot=SNAPSHOT)
             for now_ms in (NOW_MS, NOW_MS if turn_ms is None else turn_ms - 1)
         ]
         for status in states:

@@ -4,7 +4,7 @@
 |---|---|
 | `bucket_rows`, `bucket_lookup` | rows of a bucket by key, merged from the records that a search finds |
 | `wanted_keys`, `key_hash`, `key_matches` | keys of a lookup, their hashes, and where they were found |
-| `point_key`, `python_rows` | the key of a single row as numbers and bytes; rows as Python values |
+| `point_key`, `python_rows`, `value_getters` | the key of a single row as numbers and bytes; rows as Python values, and the values of one row |
 | `key_ranges`, `key_filters` | files excluded by the bounds of keys, and by bloom filters |
 | `bucket_files` | files of a bucket, each read from its copy or by row group |
 | `row_group_lookup` | lookup in a file without a copy |

@@ -131,6 +131,13 @@ class BucketFiles:
         copy = self.copy_of(number)
         return copy is not None and copy.has_columns(columns)
 
+    def copied_columns(self) -> frozenset[str]:
+        """Return the columns of which all files have copies. Requires: there is a file."""
+        copies = (self.copy_of(number) for number in range(len(self)))
+        return frozenset.intersection(
+            *(frozenset() if copy is None else copy.columns for copy in copies)
+        )
+
     def get_or_copy(self, number: int, columns: Sequence[str]) -> FileLookup | None:
         """Return the copy of a file with some columns, made if need be; None if there is no room.
 

@@ -246,9 +246,10 @@ class BucketLookup:
         """
         number, position = match
         copy = self._files.copy_of(number)
-        if copy is None or not copy.has_columns(columns):
+        row = None if copy is None else copy.row_at(position, columns)
+        if row is None:
             raise NotCopied
-        return copy.row_at(position, columns)
+        return row
 
     def has_copy(self, match: PointMatch, columns: Sequence[str]) -> bool:
         """Return whether the file of a record has a copy of these columns."""

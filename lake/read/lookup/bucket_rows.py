@@ -294,6 +294,10 @@ class BucketRows:
         """Return whether files have copies of these columns and vectors are read: no key is read from storage."""
         return self._known_vectors is not None and self._lookup.is_cached(self._needed(columns))
 
+    def copied_columns(self) -> frozenset[str]:
+        """Return the columns of which all files have copies, if vectors are read; else none."""
+        return frozenset() if self._known_vectors is None else self.bucket_files.copied_columns()
+
     def load_tasks(self, columns: Sequence[str]) -> list[Callable[[], object]]:
         """Return calls that copy each file for `rows` (see `BucketLookup.load_tasks`)."""
         return [lambda: self._vectors, *self._lookup.load_tasks(self._needed(columns))]

@@ -10,7 +10,7 @@ they are first wanted, each once. Row numbers are physical positions in the file
 vectors.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final, Protocol
 
@@ -30,7 +30,8 @@ from braid.lake.read.lookup.file_column import FileColumn
 from braid.lake.read.lookup.hash_index import HashIndex, build_index
 from braid.lake.read.lookup.key_hash import key_hashes
 from braid.lake.read.lookup.point_key import PointValue
-from braid.lake.read.lookup.python_rows import Row, value_getter
+from braid.lake.read.lookup.python_rows import Row
+from braid.lake.read.lookup.value_getters import ValueGetter, value_getter
 from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
 PASS_BYTES: Final = 32 * 1024 * 1024
@@ -111,7 +112,7 @@ class FileLookup:
         self._views: dict[tuple[str, ...], pa.Table] = {}
         self._file_columns: dict[str, FileColumn] = {}
         self._value_indexes: dict[str, HashIndex] = {}
-        self._getters: dict[tuple[str, ...], list[tuple[str, Callable[[int], object]]]] = {}
+        self._getters: dict[str, ValueGetter] = {}
         try:
             self._load([SEQUENCE_NUMBER, VALUE_KIND, *key_columns])
             self._index = space.keep_index(lambda: build_index(self._hashes(key_columns)))
@@ -171,17 +172,17 @@ class FileLookup:
                 return row
         return -1
 
-    def row_at(self, position: int, columns: tuple[str, ...]) -> Row:
-        """Return columns of one row as `python_rows` does. Requires: all were loaded.
+    def row_at(self, position: int, columns: Sequence[str]) -> Row | None:
+        """Return columns of one row as `python_rows` does; None unless all were loaded.
 
         Raises:
             UnsupportedFeature: As `python_rows`.
         """
-        getters = self._getters.get(columns)
-        if getters is None:
-            getters = [(name, value_getter(name, self._columns[name])) for name in columns]
-            self._getters[columns] = getters
-        return {name: value_of(position) for name, value_of in getters}
+        getters = self._getters
+        try:
+            return {name: getters[name](position) for name in columns}
+        except KeyError:
+            return None
 
     def index_values(self, column: str) -> None:
         """Index the rows by the values of a column, nulls left out. Requires: the column was loaded.
@@ -234,6 +235,11 @@ class FileLookup:
                 kept[name] = FileColumn(self._columns[name])
         return [kept[name] for name in columns]
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that were loaded; `SEQUENCE_NUMBER` and `VALUE_KIND` are two of them."""
+        return frozenset(self._columns)
+
     def has_columns(self, columns: Sequence[str]) -> bool:
         """Return whether these columns were loaded."""
         return all(name in self._columns for name in columns)
@@ -271,7 +277,9 @@ class FileLookup:
         """Decode and keep columns, `SEQUENCE_NUMBER` and `VALUE_KIND` among them if they are named."""
         part = self._space.keep(columns, lambda: self._decoded(columns))
         assert part.num_rows == self._rows.row_count, "all rows of the file"
-        self._columns.update(zip(part.schema.names, part.columns, strict=True))
+        for name, column in zip(part.schema.names, part.columns, strict=True):
+            self._columns[name] = column
+            self._getters[name] = value_getter(name, column)
 
     def _decoded(self, columns: Sequence[str]) -> pa.Table:
         """Return columns of all rows, each in one piece."""

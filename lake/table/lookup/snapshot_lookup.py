@@ -79,6 +79,7 @@ class SnapshotLookup:
             if source.sees(entry):
                 self._members[entry.partition, entry.bucket].append(entry)
         self._buckets: dict[BucketId, BucketRows] = {}
+        self._last_columns = schema.field_names
         self._lock = threading.Lock()
         # All files of a bucket were routed for one count: a rescale replaces a partition at once.
         total_buckets = {
@@ -266,8 +267,7 @@ class SnapshotLookup:
             names = self._checked_columns(columns)
             if bucket_id is None:
                 return None
-            with self._expiry_noted():
-                return self._bucket(bucket_id).point_row(key_hash, values, names)
+            return self._bucket(bucket_id).point_row(key_hash, values, names)
 
     def _point_of(
         self, key: Mapping[str, object]
@@ -359,6 +359,13 @@ class SnapshotLookup:
         names = self._read_columns(columns)
         return all(self._bucket(bucket_id).is_cached(names) for bucket_id in self._members)
 
+    def copied_columns(self) -> tuple[str, ...]:
+        """Return the columns of which all files have copies now, in the table's order; of a table without files all columns."""
+        found = set(self._schema.field_names)
+        for bucket_id in self._members:
+            found &= self._bucket(bucket_id).copied_columns()
+        return tuple(name for name in self._schema.field_names if name in found)
+
     def load(self, columns: Sequence[str] | None = None) -> None:
         """Copy all files, a few in parallel, as far as the bounds leave room.
 
@@ -437,4 +444,8 @@ class SnapshotLookup:
         return tuple(dict.fromkeys([*names, self._expiry.column]))
 
     def _checked_columns(self, columns: Sequence[str] | None) -> tuple[str, ...]:
-        return chosen_columns(columns, self._schema, what="a lookup")
+        # Requests that name no columns have the same tuple, whose check would take as long as the row.
+        known = self._last_columns
+        if columns is None or columns is not known:
+            known = self._last_columns = chosen_columns(columns, self._schema, what="a lookup")
+        return known

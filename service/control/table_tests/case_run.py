@@ -53,7 +53,7 @@ from braid.schemas import (
 )
 from braid.service.control.row_explanation import column_origins, version_reasons
 from braid.service.control.row_lookup import LookedUp
-from braid.service.control.row_status import row_status
+from braid.service.control.row_status import StatusRules
 from braid.service.control.row_versions import VersionStreams
 from braid.service.control.table_tests.case_differences import (
     DIFFERENCES_MAX,
@@ -174,6 +174,7 @@ class CaseRuns:
             verified_ms=now_ms,
             write_row=json_writer(shown_fields(lookup.schema)),
         )
+        rules = StatusRules(self._document, lookup.schema)
         for index, wanted in enumerate(expected):
             try:
                 (key,) = parse_keys(lookup.schema, [wanted.key])
@@ -184,9 +185,7 @@ class CaseRuns:
                 )
                 continue
             row = at.get(key)
-            status = row_status(
-                self._document,
-                lookup.schema,
+            status = rules.status(
                 key=key,
                 row=row,
                 now_ms=now_ms,

@@ -113,10 +113,14 @@ def test_a_lookup_stays_at_its_snapshot_and_reads_storage_once() -> None:
     assert at.snapshot is not None
     assert at.snapshot.id == 1
     assert not at.is_cached()
+    assert at.copied_columns() == ()
+    at.load(["k"])
+    assert at.copied_columns() == ("k",)
     assert at.rows(keys).to_pylist() == [{"k": 1, "v": 1}]
     assert table.lookup(keys).to_pylist() == [{"k": 1, "v": 2}]
     at.load()
     assert at.is_cached()
+    assert at.copied_columns() == ("k", "v")
     table.file_io.delete_tree(table.path)
     assert at.rows(keys).to_pylist() == [{"k": 1, "v": 1}]
 

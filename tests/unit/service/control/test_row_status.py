@@ -9,7 +9,7 @@ import pytest
 from braid.lake import TableSchema, stored_offset
 from braid.registry.layout.physical_table import physical_table
 from braid.schemas import Arrival, RowStatus, SnapshotInfo, TableDocument, TableSpec
-from braid.service.control.row_status import row_status, status_columns
+from braid.service.control.row_status import StatusRules, status_columns
 from tests.unit.registry.shop import orders
 
 NOW_MS = 1_000_000
@@ -35,9 +35,8 @@ def schema_of(spec: TableSpec) -> TableSchema:
 
 def status_of(row: dict[str, Any] | None, **changes: Any) -> RowStatus:
     spec: TableSpec = orders(**changes)
-    return row_status(
-        TableDocument(database="shop", name="orders", table=spec),
-        schema_of(spec),
+    document = TableDocument(database="shop", name="orders", table=spec)
+    return StatusRules(document, schema_of(spec)).status(
         key={"id": 1, "region": "eu"},
         row=row,
         now_ms=NOW_MS,

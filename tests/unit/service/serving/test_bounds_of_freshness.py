@@ -94,7 +94,7 @@ def storage(bed: FedTable) -> Storage:
 def is_ready(bed: FedTable) -> bool:
     bed.client.get(f"{TABLE}/rows?id=7")
     served = bed.client.app.state.components.followers.current("shop.orders")
-    return served is not None and served.table.is_ready
+    return served is not None and served.table.lookup.is_cached()
 
 
 def feed(bed: FedTable) -> int:

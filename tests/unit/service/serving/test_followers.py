@@ -120,6 +120,25 @@ def test_requests_are_answered_without_storage_until_what_is_served_is_too_old(
     wait_until(lambda: paid(served) == 10)
 
 
+def test_a_new_snapshot_has_copies_of_the_columns_that_the_one_before_has(
+    served: HttpClient, storage: Storage, clock: ManualClock, app: BraidApp
+) -> None:
+    table = table_of(storage, clock)
+    write(table, id=1, paid=10)
+    wait_until(lambda: served.get(f"{ROWS}?id=1&columns=id").status_code == 200)
+    wait_until(lambda: copied_columns(app) == ("id",))
+
+    write(table, id=1, paid=20)
+
+    wait_until(lambda: snapshot_id(app) == 2)
+    assert copied_columns(app) == ("id",)
+    assert paid(served) == 20
+    wait_until(lambda: copied_columns(app) == ("id", "paid"))
+    write(table, id=1, paid=30)
+    wait_until(lambda: snapshot_id(app) == 3)
+    assert copied_columns(app) == ("id", "paid")
+
+
 def test_only_the_thread_of_the_follower_reads_storage_for_a_table_in_use(
     served: HttpClient, storage: Storage, clock: ManualClock, app: BraidApp
 ) -> None:
@@ -225,5 +244,14 @@ def thread_names() -> set[str]:
 
 
 def is_ready(app: BraidApp) -> bool:
+    return copied_columns(app) == ("id", "paid")
+
+
+def copied_columns(app: BraidApp) -> tuple[str, ...]:
     served = app.state.components.followers.current("shop.parcels")
-    return served is not None and served.table.is_ready
+    return () if served is None else served.table.lookup.copied_columns()
+
+
+def snapshot_id(app: BraidApp) -> int | None:
+    served = app.state.components.followers.current("shop.parcels")
+    return None if served is None else served.snapshot_id
