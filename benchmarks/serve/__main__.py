@@ -125,10 +125,11 @@ class Bench:
             )
 
     def _warm(self, server: Server, question: Question) -> None:
-        """Ask until the rate does not grow any more."""
+        """Ask until files have copies and the rate does not grow any more."""
         best = 0.0
         for _ in range(_WARM_ROUNDS):
             found = self._run(server, question, _WARM_S, None).per_s
+            server.wait_idle()
             if found < best * _STEADY:
                 return
             best = max(best, found)

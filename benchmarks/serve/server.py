@@ -17,6 +17,11 @@ from braid.demo.ports import free_port
 _GROUPS: Final = Path("/sys/fs/cgroup")
 _START_S: Final = 180.0
 _POLL_S: Final = 0.1
+_IDLE_S: Final = 1.0
+_IDLE_SHARE: Final = 0.2
+"""Part of a core; a server that follows a table looks for new snapshots all the time."""
+
+_IDLE_MAX_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,15 @@ class Server:
         stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii")
         fields = stat.rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def wait_idle(self) -> None:
+        """Return once the server does next to nothing: copies of files are made; or after a while."""
+        deadline = time.monotonic() + _IDLE_MAX_S
+        while time.monotonic() < deadline:
+            before = self.processor_s()
+            time.sleep(_IDLE_S)
+            if self.processor_s() - before < _IDLE_SHARE * _IDLE_S:
+                return
 
     def _status_mb(self, name: str) -> float:
         lines = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii").splitlines()
