@@ -68,7 +68,7 @@ def _answer(
     return problem_response(
         code,
         detail,
-        instance=request.url.path,
+        instance=request.scope["path"],
         request_id=request.state.request_id,
         errors=errors,
         snapshot=snapshot,
