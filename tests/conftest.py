@@ -43,6 +43,14 @@ def pytest_report_header() -> str:
     return str(choose_servers())
 
 
+@pytest.fixture(scope="session", autouse=True)
+def priority() -> Iterator[None]:
+    """Keep the priority of this process: a command that lowers its own would slow down all tests after it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "nice", lambda _: os.getpriority(os.PRIO_PROCESS, 0))
+        yield
+
+
 @pytest.fixture(scope="session")
 def servers() -> Servers:
     """The broker, the schema registry and the S3 server of tests: in containers where Docker answers."""

@@ -26,7 +26,7 @@ from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-SCALE = 0.02
+SCALE = 0.01
 
 
 def test_a_runner_of_two_is_killed_on_a_store_with_faults(
