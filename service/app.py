@@ -181,7 +181,7 @@ def layers(
     framework: ASGIApp, *, rows: RowAnswers, bodies: BodyThread, settings: ServiceSettings
 ) -> ASGIApp:
     """Return the framework inside of the service's layers; a request passes the last one first."""
-    app: ASGIApp = RowDispatch(framework, rows=rows)
+    app: ASGIApp = RowDispatch(framework, rows=rows, bodies=bodies)
     app = Admission(app, limits=settings.limits)
     app = BodyBounds(app, limits=settings.limits, thread=bodies)
     app = SameSite(app, hosts=settings.hosts, origins=settings.origins, bound_host=settings.host)

@@ -1,7 +1,8 @@
 """ASGI layer that answers requests for rows before the framework, whose routing and dependencies take longer than a row.
 
 It is the innermost layer, so all bounds and logs of the others hold for these requests, too. The routes of rows call the
-same answers (`row_answers`), and the framework documents them. A request that this layer does not know goes to the framework.
+same answers (`row_answers`), and the framework documents them. A request that this layer does not know, and a body that is not as
+declared, go to the framework.
 """
 
 import re
@@ -9,11 +10,15 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
+from fastapi.exceptions import HTTPException, RequestValidationError
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from braid.lake import LakeError
 from braid.registry.errors import RegistryError
+from braid.schemas.api import RowKeys
+from braid.service.body_thread import BodyThread
+from braid.service.checked_body import checked
 from braid.service.problems.error_handlers import on_own_error
 from braid.service.scope_headers import header_of
 from braid.service.serving.row_answers import RowAnswer, RowAnswers
@@ -21,35 +26,32 @@ from braid.service.serving.row_answers import RowAnswer, RowAnswers
 _PATH: Final = re.compile(
     r"/v1/tables/([^/]+)/([^/]+)/(?:rows|rows(?P<status>/status)|views/(?P<view>[^/]+)/rows)"
 )
+_LOOKUP: Final = re.compile(r"/v1/tables/([^/]+)/([^/]+)/(?:rows|views/(?P<view>[^/]+))/lookup")
+_SMALL_BYTES: Final = 16 << 10
+"""A body of up to this size is parsed at once, which takes less than a millisecond."""
 
 
 class RowDispatch:
-    """Answers `GET …/rows`, `GET …/rows/status` and `GET …/views/{view}/rows`."""
+    """Answers `GET …/rows`, `GET …/rows/status`, `GET …/views/{view}/rows`, and `POST …/lookup` of rows and of views."""
 
-    def __init__(self, app: ASGIApp, rows: RowAnswers) -> None:
-        """Put the layer before an app."""
+    def __init__(self, app: ASGIApp, rows: RowAnswers, bodies: BodyThread) -> None:
+        """Put the layer before an app; large bodies are parsed in the thread of bodies."""
         self._app = app
         self._rows = rows
+        self._bodies = bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        if scope["type"] != "http" or scope["method"] != "GET":
+        method = scope["method"] if scope["type"] == "http" else None
+        if method == "GET" and (found := _PATH.fullmatch(scope["path"])):
+            accept = header_of(scope, b"accept")
+            answer = self._answer_to(found, accept)
+            answering = answer(f"{found[1]}.{found[2]}", scope["query_string"])
+            await _send(answering, scope, receive, send)
+        elif method == "POST" and (found := _LOOKUP.fullmatch(scope["path"])):
+            await self._look_up(found, scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
-        found = _PATH.fullmatch(scope["path"])
-        if found is None:
-            await self._app(scope, receive, send)
-            return
-        try:
-            answer = self._answer_to(found, header_of(scope, b"accept"))
-            given = await answer(f"{found[1]}.{found[2]}", scope["query_string"])
-        except (LakeError, RegistryError) as error:
-            response = await on_own_error(Request(scope, receive), error)
-            await response(scope, receive, send)
-            return
-        status, headers, body = given.response(header_of(scope, b"if-none-match"))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
 
     def _answer_to(
         self, found: re.Match[str], accept: str | None
@@ -60,3 +62,60 @@ class RowDispatch:
         if found["status"] is not None:
             return self._rows.status
         return partial(self._rows.row, accept=accept)
+
+    async def _look_up(
+        self, found: re.Match[str], scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer a request for the rows of several keys."""
+        message = await receive()
+        keys = await self._keys_in(message)
+        if keys is None:
+            await self._app(scope, _again(message, receive), send)
+            return
+        table, view = f"{found[1]}.{found[2]}", found["view"]
+        answering = (
+            self._rows.rows(table, keys, header_of(scope, b"accept"))
+            if view is None
+            else self._rows.view_rows(table, keys, view=view)
+        )
+        await _send(answering, scope, receive, send)
+
+    async def _keys_in(self, message: Message) -> RowKeys | None:
+        """Return the keys of a body; None if it is not whole, or not as declared."""
+        body = message.get("body", b"")
+        if not body or message.get("more_body"):
+            return None
+        try:
+            keys = (
+                checked(body, RowKeys)
+                if len(body) <= _SMALL_BYTES
+                else await self._bodies.run(checked, body, RowKeys)
+            )
+        except (RequestValidationError, HTTPException):
+            return None  # the framework finds it again, and says what is wrong
+        assert isinstance(keys, RowKeys), "the model of these bodies"
+        return keys
+
+
+async def _send(
+    answering: Awaitable[RowAnswer], scope: Scope, receive: Receive, send: Send
+) -> None:
+    try:
+        answer = await answering
+    except (LakeError, RegistryError) as error:
+        response = await on_own_error(Request(scope, receive), error)
+        await response(scope, receive, send)
+        return
+    status, headers, body = answer.response(header_of(scope, b"if-none-match"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _again(message: Message, receive: Receive) -> Receive:
+    """Return a `receive` that gives a message that was received before, and then those that follow."""
+    waiting = [message]
+
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_again

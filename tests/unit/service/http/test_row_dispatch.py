@@ -29,3 +29,32 @@ def test_the_framework_documents_what_is_answered_before_it() -> None:
 
     schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
     assert schema == {"$ref": "#/components/schemas/WideRow"}
+
+
+@pytest.mark.parametrize("path", ["rows/lookup", "views/short/lookup"])
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 422, "invalid_request"),
+        (b"{", 400, "malformed_request"),
+        (b'{"keys": 1}', 422, "invalid_request"),
+        (b'{"keys": [{"id": 1}], "more": 1}', 422, "invalid_request"),
+        (b'{"keys": [{"id": 1}]}', 404, "table_not_found"),
+        (b'{"keys": [{"id": "%s"}]}' % (b"1" * 20_000), 404, "table_not_found"),
+    ],
+    ids=["empty", "not JSON", "no list", "unknown field", "as declared", "large"],
+)
+def test_a_body_that_is_not_as_declared_is_refused_by_the_framework(
+    path: str, body: bytes, status: int, code: str
+) -> None:
+    client = HttpClient(app_for("*"))
+
+    refused = client.request("POST", f"/v1/tables/a/b/{path}", content=body)
+
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+
+
+def test_a_lookup_with_another_method_is_refused_by_the_framework() -> None:
+    refused = HttpClient(app_for("*")).request("PUT", "/v1/tables/a/b/rows/lookup", content=b"{}")
+
+    assert refused.status_code == 405
