@@ -26,9 +26,7 @@ BESIDE = {
     f"{ALWAYS} and interop and not {SERVERS}": ("interop",),
 }
 """Choices of tests that run in the background, those with servers and those with Java, and their markers."""
-ALONE = tuple(
-    f"tests/integration/test_{name}.py" for name in ("chaos", "flights", "readme", "wheel")
-)
+ALONE = tuple(f"tests/integration/test_{name}.py" for name in ("chaos", "flights", "wheel"))
 """Files whose tests start their own servers: beside those that share them they take no longer."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
 WHOLLY_BESIDE = ("tests/integration", "tests/interop")

@@ -121,7 +121,7 @@ class History:
 @pytest.mark.slow
 def test_a_killed_backfill_and_a_live_stream_make_the_same_table(bed: IngestBed) -> None:
     check_backfill(
-        bed, History(rows=20_000, records=2_000, seed=16), kills=3, rows_per_second=2_500
+        bed, History(rows=15_000, records=2_000, seed=16), kills=2, rows_per_second=2_500
     )
 
 

@@ -1,6 +1,11 @@
-"""The main job under crashes, and hosted by several runners: the demo at a small scale."""
+"""The main job under crashes, and hosted by several runners: the demo at a small scale. The README's shell example runs with it.
 
+`tests/unit/docs` runs the README's examples of Python.
+"""
+
+import os
 import random
+import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +27,7 @@ from braid.demo.s3_fault_proxy import Faults
 from braid.demo.s3_server import S3Server
 from braid.lake import Table
 from tests.interop.java_reader import read_to_parquet
+from tests.support.doc_examples import ROOT, doc_examples
 from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -57,7 +63,12 @@ def test_a_runner_of_two_is_killed_on_a_store_with_faults(
         folder = s3_server.data_dir / run.table().path.removeprefix(f"s3://{s3_server.bucket}/")
         java_files = read_to_parquet(folder, tmp_path / "java")
         java_rows = pa.concat_tables(pq.ParquetFile(file).read() for file in java_files)
+        s3_server.proxy.faults = Faults()
+        answers = answers_to_readme(run)
 
+    assert '"paid":"12.50"' in answers
+    assert '"complete":true' in answers
+    assert '"dep_time":517' in answers
     assert statuses[STREAMS[0].name]["worker_id"] == heir.name
     assert count_differences(flights, rows) == (flights.num_rows, 0)
     assert count_differences(flights, java_rows) == (flights.num_rows, 0)
@@ -95,6 +106,22 @@ def check_kills(work_dir: Path, *, kills: int, scale: float) -> None:
 
     assert count_differences(flights, rows) == (flights.num_rows, 0)
     assert accounts == expected
+
+
+def answers_to_readme(run: FlightsRun) -> str:
+    """Run the README's shell example, which registers a table and a stream and reads rows, and return what it printed."""
+    readme = ROOT / "README.md"
+    (example,) = doc_examples(readme, "bash")
+    done = subprocess.run(
+        ["bash", "-e", "-c", example.text],
+        env={**os.environ, "API": run.api, "KAFKA": run.broker.bootstrap_servers},
+        cwd=readme.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def drawn_moments() -> random.Random:

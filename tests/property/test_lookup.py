@@ -54,7 +54,7 @@ KEYS = [(k, p) for k in (0, 1, 2, 3, 9) for p in ("", "é/b", "x")]
 
 
 @pytest.mark.parametrize("name", ENGINES)
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=7)
 @given(data=st.data())
 def test_a_lookup_is_the_scan_filtered_to_the_key(name: str, data: st.DataObject) -> None:
     options, has_deletes = ENGINES[name]
