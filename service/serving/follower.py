@@ -34,6 +34,7 @@ class Follower:
         self._registrar = registrar
         self._clock = clock
         self._lock = threading.Lock()  # for replacing; nothing is read under it
+        self._followed: Served | None = None
         self.served: Served | None = None
 
     def look(self) -> Served:
@@ -52,10 +53,12 @@ class Follower:
             TableNotFound: There is no table of that name, or it was dropped.
             LakeError: Storage or the registry cannot be read; what was served is served on.
         """
-        found, before = self._newest(), self.served
+        # Not `served`, which a request may have replaced by a snapshot without copies.
+        found, before = self._newest(), self._followed
         if before is not None and before.table.lookup is not found.table.lookup:
             _keep_copies(before.table.lookup, found.table.lookup)
             _keep_indexes(before, found)
+        self._followed = found
         return self._replace(found)
 
     def _newest(self) -> Served:

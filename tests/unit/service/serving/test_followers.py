@@ -139,6 +139,23 @@ def test_a_new_snapshot_has_copies_of_the_columns_that_the_one_before_has(
     assert copied_columns(app) == ("id", "paid")
 
 
+def test_a_snapshot_that_a_request_has_served_first_gets_its_copies_later(
+    served: HttpClient, storage: Storage, clock: ManualClock, app: BraidApp
+) -> None:
+    table = table_of(storage, clock)
+    write(table, id=1, paid=10)
+    wait_until(lambda: paid(served) == 10 and is_ready(app))
+    storage.opened_by_follower.clear()
+    write(table, id=1, paid=20)
+    answer = served.get(f"{ROWS}?id=9&min_snapshot=2")  # no file may have this key
+    assert (answer.status_code, snapshot_id(app)) == (404, 2)
+    assert copied_columns(app) == ()
+
+    storage.opened_by_follower.set()
+
+    wait_until(lambda: is_ready(app))
+
+
 def test_only_the_thread_of_the_follower_reads_storage_for_a_table_in_use(
     served: HttpClient, storage: Storage, clock: ManualClock, app: BraidApp
 ) -> None:
