@@ -6,7 +6,7 @@ from typing import Any
 from braid.client.answers import as_model
 from braid.client.keys import Key, json_value
 from braid.client.operation import Call, Resource, operation
-from braid.client.row_operations import ROWS, Timestamp, key_parameters, time_text
+from braid.client.row_operations import ROWS, Timestamp, key_query, time_text
 from braid.schemas import (
     ArrivingRecord,
     HypotheticalRow,
@@ -39,7 +39,7 @@ class ExplanationOperations(Resource):
         state = _state(
             snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, read_after, visibility
         )
-        return Call(decode=as_model(RowStatus), query={**key_parameters(key), **state})
+        return Call(decode=as_model(RowStatus), query=key_query(key, **state))
 
     @operation("GET", f"{ROWS}/explain")
     def explain(
@@ -59,7 +59,7 @@ class ExplanationOperations(Resource):
         state = _state(
             snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, read_after, visibility
         )
-        query = {**key_parameters(key), "raw": "true" if raw else None, **state}
+        query = key_query(key, raw="true" if raw else None, **state)
         return Call(decode=as_model(RowExplanation), query=query)
 
     @operation("GET", f"{ROWS}/outcomes")
@@ -73,7 +73,7 @@ class ExplanationOperations(Resource):
         Raises:
             SnapshotNotReached: No snapshot has taken in the records yet.
         """
-        query = {**key_parameters(key), "read_after": read_after}
+        query = key_query(key, read_after=read_after)
         return Call(decode=as_model(RowOutcomes), query=query)
 
     @operation("GET", f"{ROWS}/certificate")
@@ -93,7 +93,7 @@ class ExplanationOperations(Resource):
         state = _state(
             snapshot_id, tag, timestamp, min_snapshot, max_staleness_ms, read_after, visibility
         )
-        return Call(decode=as_model(RowCertificate), query={**key_parameters(key), **state})
+        return Call(decode=as_model(RowCertificate), query=key_query(key, **state))
 
     @operation("POST", f"{ROWS}/explain")
     def suppose(

@@ -65,18 +65,18 @@ class RowOperations(Resource):
         """
         return Call(
             decode=as_model(RowAnswer),
-            query={
-                **key_parameters(key),
-                "columns": names_of(columns),
-                "snapshot_id": snapshot_id,
-                "tag": tag,
-                "timestamp": time_text(timestamp),
-                "min_snapshot": min_snapshot,
-                "max_staleness_ms": max_staleness_ms,
-                "read_after": read_after,
-                "visibility": visibility,
-                "integers": integers,
-            },
+            query=key_query(
+                key,
+                columns=names_of(columns),
+                snapshot_id=snapshot_id,
+                tag=tag,
+                timestamp=time_text(timestamp),
+                min_snapshot=min_snapshot,
+                max_staleness_ms=max_staleness_ms,
+                read_after=read_after,
+                visibility=visibility,
+                integers=integers,
+            ),
         )
 
     @operation("GET", ROWS)
@@ -86,7 +86,7 @@ class RowOperations(Resource):
         """Return the newest row of a key; None if nothing has changed since an answer with this `etag`."""
         return Call(
             decode=as_model_unless_known(RowAnswer),
-            query={**key_parameters(key), "columns": names_of(columns)},
+            query=key_query(key, columns=names_of(columns)),
             headers={"if-none-match": etag},
         )
 
@@ -199,7 +199,7 @@ class RowOperations(Resource):
         """
         keys = {"prefix": prefix, "from_key": from_key, "to_key": to_key}
         of_range = {
-            **{name: key_parameters(key) for name, key in keys.items() if key is not None},
+            **{name: key_query(key) for name, key in keys.items() if key is not None},
             "starts_with": starts_with,
             "status": status,
             "columns": columns,
@@ -257,12 +257,9 @@ class RowOperations(Resource):
         return Call(
             decode=as_model(IndexRows),
             names={"index": index},
-            query={
-                **key_parameters(values),
-                "columns": names_of(columns),
-                "page_size": page_size,
-                "page_token": page_token,
-            },
+            query=key_query(
+                values, columns=names_of(columns), page_size=page_size, page_token=page_token
+            ),
         )
 
     @operation("GET", f"{_TABLE}/changes")
@@ -343,9 +340,20 @@ class RowOperations(Resource):
         )
 
 
-def key_parameters(key: Key) -> dict[str, Scalar]:
-    """Return a key as parameters of an address."""
-    return {name: json_value(value) for name, value in key.items()}
+def key_query(key: Key, **options: Scalar | None) -> dict[str, Scalar]:
+    """Return a key and the other parameters of an address; None is left out.
+
+    Raises:
+        ValueError: An option has the name of a column of the key: the service takes the parameter for the column.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in key.keys() & given.keys():
+        message = (
+            f"`{name}` is a column of the key, so the request cannot have the option of this name; use a method for several "
+            "keys, whose request has both"
+        )
+        raise ValueError(message)
+    return {**{name: json_value(value) for name, value in key.items()}, **given}
 
 
 def names_of(columns: Sequence[str] | None) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from braid.client.answers import as_model
 from braid.client.keys import Key, Keys
 from braid.client.operation import Call, Resource, operation
-from braid.client.row_operations import Timestamp, key_parameters, names_of, row_keys
+from braid.client.row_operations import Timestamp, key_query, names_of, row_keys
 from braid.schemas import ViewRow, ViewRows
 
 _VIEW = "/v1/tables/{database}/{table}/views/{view}"
@@ -32,13 +32,13 @@ class ViewOperations(Resource):
         """
         return Call(
             decode=as_model(ViewRow),
-            query={
-                **key_parameters(key),
-                "columns": names_of(columns),
-                "min_snapshot": min_snapshot,
-                "max_staleness_ms": max_staleness_ms,
-                "read_after": read_after,
-            },
+            query=key_query(
+                key,
+                columns=names_of(columns),
+                min_snapshot=min_snapshot,
+                max_staleness_ms=max_staleness_ms,
+                read_after=read_after,
+            ),
         )
 
     @operation("POST", f"{_VIEW}/lookup")

@@ -156,7 +156,13 @@ def differences(certificate: RowCertificate) -> list[Difference]:
     """
     schema = parse_schema(orjson.dumps(certificate.table_schema))
     check_supported(schema)
-    found = explain_versions(_versions(certificate, schema))
+    versions = _versions(certificate, schema)
+    try:
+        found = explain_versions(versions)
+    except (KeyError, ValueError) as error:
+        # Schemas of tables name only columns that they have.
+        message = f"the certificate cannot be read: a rule of its schema names a column that the schema does not have ({error})"
+        raise InvalidRequest(message) from error
     return list(_differences(certificate, found, schema))
 
 

@@ -4,7 +4,7 @@
 |---|---|
 | `contract` | the base class, and bounded types |
 | `table`, `row_rules`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
-| `pushed_records` | records of a push, and the answer for each |
+| `pushed_records`, `written_number` | records of a push, numbers that keep their digits, and the answer for each record |
 | `record_outcome` | answers of the service about pushed records |
 | `sample_record`, `stream_trial` | a Kafka record as a request gives it; the trial of a stream: sample records, and the result of each |
 | `definition_file` | declarations of a table and its streams in a file |

@@ -47,7 +47,8 @@ def at_most(count: int) -> BeforeValidator:
 def _storable(value: Any) -> Any:
     """Return a JSON value as it is, unless a stored document could not hold it."""
     try:
-        is_same = orjson.loads(orjson.dumps(value)) == value
+        # A number that keeps its digits is compared by its value.
+        is_same = orjson.loads(orjson.dumps(value, default=float)) == value
     except TypeError:  # an integer of more than 64 bits, or half of a surrogate pair
         is_same = False
     if not is_same:

@@ -9,6 +9,7 @@ import orjson
 from pydantic import AfterValidator, Field, RootModel, model_validator
 
 from braid.schemas.contract import Contract, JsonMessage, at_most
+from braid.schemas.written_number import WrittenNumber
 
 RECORDS_MAX: Final = 1_000
 """Largest number of records in one push."""
@@ -34,7 +35,8 @@ class PushedRecord(Contract):
         key: The Kafka key as a text, or as the object or list of a JSON message; None, without `key_base64`: the record
             has none.
         key_base64: The Kafka key in base64.
-        value: The value, likewise. A number with more digits than a double has to be written in a text.
+        value: The value, likewise. Numbers keep their digits in the body of a request; in a declaration one with more digits than a
+            double holds has to be written in a text.
         value_base64: The value in base64.
         headers: Headers by name, with their texts.
         timestamp_ms: The record's timestamp, milliseconds since the epoch, UTC; None: the time at which a pushed record
@@ -109,9 +111,15 @@ class PushAnswer(Contract):
     read_after: str | None
 
 
+def _as_written(number: object) -> orjson.Fragment:
+    """Return the JSON text of a value that orjson does not know."""
+    assert isinstance(number, WrittenNumber), "all else in a message is plain JSON"
+    return orjson.Fragment(number.text)
+
+
 def _bytes(given: str | dict[str, Any] | list[Any] | None, coded: str | None) -> bytes | None:
     if isinstance(given, str):
         return given.encode()
     if given is not None:
-        return orjson.dumps(given)
+        return orjson.dumps(given, default=_as_written)
     return None if coded is None else base64.b64decode(coded)

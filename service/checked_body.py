@@ -16,13 +16,19 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
 from braid.formats.unpaired_surrogates import has_utf8_form
+from braid.schemas.api import RowHypothesis
 from braid.schemas.problem import JsonPath
+from braid.schemas.pushed_records import PushedRecords
+from braid.schemas.stream_trial import StreamTrial
+from braid.schemas.written_number import written_number
 
 # Findings in one body: each takes about a kilobyte until it is answered, and time of the thread.
 FINDINGS_MAX: Final = 2_000
 TOO_MANY: Final = "too_many_findings"
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+_WITH_RECORDS: Final = (PushedRecords, StreamTrial, RowHypothesis)
 
 _CHANGING: Final = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
@@ -101,7 +107,9 @@ def checked(
         HTTPException: The body is not UTF-8, or has a number of too many digits.
     """
     try:
-        value = json.loads(body.decode("utf-8-sig"))
+        # Bodies with records keep their numbers as they are written.
+        parse_float = written_number if issubclass(model, _WITH_RECORDS) else None
+        value = json.loads(body.decode("utf-8-sig"), parse_float=parse_float)
     except json.JSONDecodeError as error:
         finding = {"type": "json_invalid", "loc": ("body", error.pos), "ctx": {"error": error.msg}}
         raise RequestValidationError([finding], body=error.doc) from error

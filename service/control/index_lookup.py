@@ -4,6 +4,7 @@ The token of the next page has the hash of the last key, in whose order rows are
 time is on one of the pages, although each page is of the newest snapshot.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -45,12 +46,14 @@ class IndexRequest:
         columns: Columns of the rows, in order.
         page_size: The largest number of rows.
         after: Hash of the last key of the page before; None: the first page.
+        digest: Digest of table and values, which the tokens of other pages have, too.
     """
 
     values: Mapping[str, object]
     columns: tuple[str, ...]
     page_size: int
     after: int | None
+    digest: str
 
 
 def index_named(document: TableDocument, name: str) -> LookupIndexSpec:
@@ -69,9 +72,15 @@ def index_named(document: TableDocument, name: str) -> LookupIndexSpec:
 
 
 def index_request(
-    schema: TableSchema, index: LookupIndexSpec, parameters: Sequence[tuple[str, str]]
+    table: str, schema: TableSchema, index: LookupIndexSpec, parameters: Sequence[tuple[str, str]]
 ) -> IndexRequest:
     """Return the request that parameters make; a parameter with the name of a column of the index is that column's value.
+
+    Args:
+        table: `db.table`.
+        schema: The schema of what is served.
+        index: The index.
+        parameters: Names and texts.
 
     Raises:
         KeyRefused: The parameters do not give one value of each column.
@@ -85,11 +94,14 @@ def index_request(
     unknown = [name for name in wanted if name not in schema.fields_by_name]
     if unknown:
         raise _refused(field="columns", value=unknown[0], message="the table has no such column")
+    wanted_values = parse_key(schema, values, columns=index.columns)
+    digest, token = _digest(table, wanted_values), given.get("page_token")
     return IndexRequest(
-        values=parse_key(schema, values, columns=index.columns),
+        values=wanted_values,
         columns=tuple(wanted),
         page_size=_page_size(given.get("page_size")),
-        after=_after(given.get("page_token")),
+        after=None if token is None else _after(token, of=digest),
+        digest=digest,
     )
 
 
@@ -108,7 +120,7 @@ def find_index_rows(at: LookedUp, lookup: ValueLookup, request: IndexRequest) ->
         "snapshot": at.snapshot_fields,
         "next_page_token": None
         if found.after is None
-        else encode_token(orjson.dumps([found.after])),
+        else encode_token(orjson.dumps([request.digest, found.after])),
     }
 
 
@@ -121,18 +133,24 @@ def _page_size(text: str | None) -> int:
     raise _refused(field="page_size", value=text, message=message)
 
 
-def _after(token: str | None) -> int | None:
-    if token is None:
-        return None
+def _digest(table: str, values: Mapping[str, object]) -> str:
+    """Return a digest of what pages are of; the order of rows is the same for all, so a page of others would leave out rows."""
+    text = repr([table, sorted(values.items())])
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _after(token: str, *, of: str) -> int:
     try:
         fields = orjson.loads(decode_token(token))
     except ValueError:  # not base64, or not JSON
         fields = None
     match fields:
-        case [int(after)] if 0 <= after <= _HASH_MAX and not isinstance(after, bool):
+        case [str(digest), int(after)] if (
+            digest == of and 0 <= after <= _HASH_MAX and not isinstance(after, bool)
+        ):
             return after
         case _:
-            message = "not a page token of a lookup index; use `next_page_token` of the page before"
+            message = "not a page token of this table, index and values; use `next_page_token` of the page before"
             raise _refused(field="page_token", value=token, message=message)
 
 

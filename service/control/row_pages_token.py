@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from braid.lake import InvalidRequest, Problem
 from braid.schemas.api import RowScan
+from braid.schemas.pushed_records import TIMESTAMP_MS_MAX
 from braid.service.control.page_token import decode_token, encode_token
 
 
@@ -87,7 +88,13 @@ def parse_token(token: str, *, table: str) -> PagePosition:
             int(measured_ms),
             dict(after),
             (str() | None) as lease_id,
-        ] if of == table and snapshot_id > 0 and schema_id >= 0:
+        ] if (
+            of == table
+            and snapshot_id > 0
+            and schema_id >= 0
+            and 0 <= verified_ms <= TIMESTAMP_MS_MAX
+            and 0 <= measured_ms <= TIMESTAMP_MS_MAX
+        ):
             # Tokens are not signed: a forged one may have any values.
             try:
                 request = RowScan.model_validate(scan)

@@ -107,10 +107,12 @@ def _field_problem(
         return FieldProblem(
             pointer=None, field=name, value=_shown(error), message=message, hint=hint
         )
-    path = _path_in(body, parts)
+    is_missing = error["type"] == "missing" or error["type"] in _UNKNOWN_KIND
+    path = _path_in(body, parts, is_missing=is_missing)
     if error["type"] == "extra_forbidden":
         known = _model_at(model, path[:-1], body)
-        names = sorted(known.model_fields) if known is not None else []
+        fields = {} if known is None else known.model_fields
+        names = sorted(field.alias or name for name, field in fields.items())
         hint = f"known fields: {quoted_list(names)}"
     return FieldProblem(
         pointer=json_pointer(path),
@@ -123,6 +125,9 @@ def _field_problem(
 
 
 def _plain_message(message: str) -> str:
+    message = message.removeprefix(
+        "Value error, "
+    )  # of a validator of ours, whose message is whole
     expected = message.removeprefix("Input should be ")
     return message[:1].lower() + message[1:] if expected == message else f"expected {expected}"
 
@@ -162,8 +167,8 @@ def _text_of(value: Any) -> str | None:
     return text if len(text) <= _VALUE_LENGTH_MAX else text[:_VALUE_LENGTH_MAX] + "..."
 
 
-def _path_in(body: Any, parts: Sequence[str | int]) -> JsonPath:
-    """Return the parts of pydantic's location that are in the body, without names of union members."""
+def _path_in(body: Any, parts: Sequence[str | int], *, is_missing: bool) -> JsonPath:
+    """Return the parts of pydantic's location that are in the body, without names of union members; the last part may be missing there."""
     path: list[str | int] = []
     current: Any = body
     for part in parts:
@@ -171,7 +176,7 @@ def _path_in(body: Any, parts: Sequence[str | int]) -> JsonPath:
         is_name = isinstance(current, Mapping) and part in current
         if is_index or is_name:
             current = current[part]
-        elif isinstance(current, Mapping) and part == parts[-1]:
+        elif is_missing and isinstance(current, Mapping) and part == parts[-1]:
             current = None  # a missing field, whose name is not in the body
         else:
             continue

@@ -7,9 +7,15 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 
-from braid.lake import InvalidRequest
+from braid.lake import InvalidRequest, Problem
 from braid.records.outgoing_records import IdempotencyKey
-from braid.schemas.pushed_records import RECORDS_MAX, PushAnswer, PushedRecord
+from braid.schemas.pushed_records import (
+    RECORDS_MAX,
+    PushAnswer,
+    PushedRecord,
+    PushOutcome,
+    PushResult,
+)
 from braid.service.components import Components
 from braid.service.control.push import PushTarget, push_once, push_records, push_target
 from braid.service.dependencies import ComponentsOf
@@ -84,7 +90,16 @@ async def push(
         digest = hashlib.sha256(f"{body} {media_type}\n".encode() + content).digest()
         name = f"{database}.{table}/{stream}/{idempotency_key}"
         key = IdempotencyKey(name=name, digest=digest)
-    return await run_in_threadpool(_push, components, target, records, key)
+    answer = await run_in_threadpool(_push, components, target, records, key)
+    if body is PushBody.MESSAGE and answer.records[0].outcome is PushOutcome.REFUSED:
+        raise _refusal(answer.records[0])
+    return answer
+
+
+def _refusal(record: PushResult) -> InvalidRequest:
+    """Return the error for the one record of a request: its sender looks at the status alone."""
+    problem = Problem(field="", value=None, message=f"{record.reason}: {record.message}")
+    return InvalidRequest("the record is refused, and was not sent", problems=[problem])
 
 
 def _signed_target(

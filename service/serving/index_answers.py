@@ -65,7 +65,7 @@ class IndexAnswers:
         served = self._newest(identifier)
         document = served.table.document or self._followers.document(identifier)
         index = index_named(document, name)
-        request = index_request(served.table.lookup.schema, index, parse_query(query))
+        request = index_request(identifier, served.table.lookup.schema, index, parse_query(query))
         lookup = ValueLookup(served.table.lookup, index.columns)
         if not lookup.is_complete():
             self._build(identifier, name, lookup, index.columns)

@@ -31,7 +31,7 @@ from braid.client import (
     pages,
 )
 from braid.lake import Catalog
-from braid.schemas import ProblemCode
+from braid.schemas import ProblemCode, TableSpec
 from braid.schemas.api import RowChange, WideRows
 from braid.schemas.record_outcome import RecordOutcome, RowOutcomes
 from braid.service.braid_app import BraidApp
@@ -71,6 +71,23 @@ def test_older_states_and_bounds_of_freshness_are_sent(parcels: Client, catalog:
     assert table.row({"id": 7}, snapshot_id=1).row["city"] == "Ulm"
     assert table.row({"id": 7}, min_snapshot=2, max_staleness_ms=0).row["city"] == "Linz"
     assert table.lookup([{"id": 7}], snapshot_id=1, columns=["city"]).rows == ({"city": "Ulm"},)
+
+
+def test_a_column_of_the_key_may_have_the_name_of_an_option(
+    parcels: Client, catalog: Catalog
+) -> None:
+    columns = [{"name": "tag", "type": "STRING"}, {"name": "v", "type": "INT"}]
+    spec = {"columns": columns, "primary_key": ["tag"], "merge_engine": "deduplicate"}
+    parcels.table("shop.tags").put(TableSpec.model_validate(spec))
+    rows = pa.table({"tag": ["a", "b"], "v": pa.array([1, 2], pa.int32())})
+    catalog.table("shop.tags").write_and_commit(rows)
+    table = parcels.table("shop.tags")
+
+    assert table.row({"tag": "a"}).row["v"] == 1
+    assert table.row_status({"tag": "a"}).exists
+    assert table.explain({"tag": "a"}).exists
+    with pytest.raises(ValueError, match="`tag` is a column of the key"):
+        table.row({"tag": "a"}, tag="b")
 
 
 def test_a_row_has_a_status(parcels: Client) -> None:

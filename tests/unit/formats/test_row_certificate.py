@@ -106,6 +106,18 @@ def test_other_rules_make_another_row(certificate: RowCertificate) -> None:
     assert found == [Difference(column="s", certified='"7.00"', merged='"4.00"')]
 
 
+def test_a_rule_of_a_column_that_the_schema_lacks(certificate: RowCertificate) -> None:
+    text = orjson.dumps(certificate.table_schema).replace(b'"name":"g"', b'"name":"h"')
+    records = [
+        {**one, "values": {name: value for name, value in one["values"].items() if name != "g"}}
+        for one in record(certificate, 0)
+    ]
+    other = changed(certificate, table_schema=orjson.loads(text), records=records)
+
+    with pytest.raises(InvalidRequest, match="the certificate cannot be read"):
+        differences(other)
+
+
 def test_a_missing_row_is_different(certificate: RowCertificate) -> None:
     [found] = differences(changed(certificate, row=None))
 

@@ -71,6 +71,16 @@ def test_pages_have_every_row_once(client: HttpClient, parcels: Table) -> None:
     assert sorted(found) == list(range(1, 25, 2))
 
 
+def test_a_token_is_of_its_values_alone(client: HttpClient, parcels: Table) -> None:
+    write(parcels, *((number, number % 2, "Ulm") for number in range(25)))
+    token = client.get(f"{ROWS}?order_id=1&page_size=5").json()["next_page_token"]
+
+    other = client.get(f"{ROWS}?order_id=0&page_token={token}")
+
+    assert other.status_code == 422
+    assert [error["field"] for error in other.json()["errors"]] == ["page_token"]
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -63,6 +64,28 @@ def topic() -> MemoryTopic:
 @pytest.fixture
 def client(topic: MemoryTopic) -> HttpClient:
     return service(topic)
+
+
+@pytest.mark.parametrize("text", ["12345678901234567.123456789012345678", "0.1", "1e3", "7"])
+def test_numbers_keep_their_digits(client: HttpClient, topic: MemoryTopic, text: str) -> None:
+    record = json.dumps({**SALE, "total": None})[:-1] + f', "note": {text}}}'
+
+    answer = client.post(RECORDS, content=f'{{"value": {record}}}'.encode())
+
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["records"][0]["outcome"] == "accepted", answer.text
+    (sent,) = topic.records
+    assert sent.value is not None
+    found = json.loads(sent.value, parse_float=Decimal, parse_int=Decimal)["note"]
+    assert found == Decimal(text)
+
+
+def test_a_message_that_is_refused_is_an_error(client: HttpClient, topic: MemoryTopic) -> None:
+    refused = client.post(f"{RECORDS}?body=message", content=b"zzz")
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+    assert "malformed" in refused.json()["errors"][0]["message"]
+    assert not topic.records
 
 
 def test_records_are_sent_and_bad_ones_refused(client: HttpClient, topic: MemoryTopic) -> None:

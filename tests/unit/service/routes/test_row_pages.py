@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pytest
 
 from braid.lake import AddColumn, Catalog, ManualClock, RenameColumn, Table, parse_type
 from braid.service.control import row_pages as control
-from braid.service.control.page_token import encode_token
+from braid.service.control.page_token import decode_token, encode_token
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 from tests.unit.service.routes.test_rows import START, write, write_sale
@@ -186,6 +187,19 @@ def test_pages_keep_the_columns_of_the_first_page(client: HttpClient, flights: T
     assert list(first["rows"][0]) == list(second["rows"][0])
     assert list(first["rows"][0])[3:] == ["delay", "gate"]
     assert keys_of([first, second]) == KEYS
+
+
+@pytest.mark.parametrize("place", [6, 7])
+@pytest.mark.parametrize("time_ms", [-1, 2**62, 2**64 - 1])
+def test_a_token_with_a_time_that_does_not_exist_is_refused(
+    client: HttpClient, flights: Table, place: int, time_ms: int
+) -> None:
+    fields = orjson.loads(decode_token(page(client, SCAN, {"limit": 1})["next_page_token"]))
+    fields[place] = time_ms
+
+    refused = client.post(SCAN, json={"page_token": encode_token(orjson.dumps(fields))})
+
+    assert refused.status_code == 422
 
 
 @pytest.mark.parametrize(
