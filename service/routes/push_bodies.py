@@ -58,10 +58,20 @@ def parse_records(body: bytes, media_type: str) -> tuple[PushedRecord, ...]:
     """
     arrange = _ARRANGE.get(media_type, _as_list)
     if media_type == JSON_LINES:
-        body = b"[" + b",".join(line for line in body.splitlines() if line.strip()) + b"]"
+        body = _list_of_lines(body)
     found = checked(body, PushedRecords, arrange=arrange)
     assert isinstance(found, PushedRecords)
     return found.root
+
+
+def _list_of_lines(body: bytes) -> bytes:
+    """Return JSON lines as a JSON list, each in its own line, which an error names."""
+    lines = body.splitlines()
+    last = max((number for number, line in enumerate(lines) if line.strip()), default=-1)
+    listed = [
+        line + b"," if line.strip() and number < last else line for number, line in enumerate(lines)
+    ]
+    return b"[" + b"\n".join(listed) + b"]"
 
 
 def _as_list(value: Any) -> Any:

@@ -80,6 +80,17 @@ def test_numbers_keep_their_digits(client: HttpClient, topic: MemoryTopic, text:
     assert found == Decimal(text)
 
 
+def test_a_line_that_is_not_json_is_named(client: HttpClient) -> None:
+    content = b'{"value": "a"}\n\n{"value": }\n{"value": "b"}\n'
+
+    refused = client.post(
+        RECORDS, content=content, headers={"content-type": "application/x-ndjson"}
+    )
+
+    assert (refused.status_code, refused.json()["code"]) == (400, "malformed_request")
+    assert "line 3, column 11" in refused.json()["detail"]
+
+
 def test_a_message_that_is_refused_is_an_error(client: HttpClient, topic: MemoryTopic) -> None:
     refused = client.post(f"{RECORDS}?body=message", content=b"zzz")
 
