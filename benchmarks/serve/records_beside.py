@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -47,7 +48,8 @@ def main() -> None:
     catalog = Catalog(given.warehouse)
     table = catalog.table(IDENTIFIER)
     maintenance = MaintenanceService(catalog, lambda: [IDENTIFIER])
-    threading.Thread(target=maintenance.run, daemon=True).start()
+    maintain = partial(maintenance.run, interval_s=_COMMIT_S)
+    threading.Thread(target=maintain, daemon=True).start()
     random = np.random.default_rng(5)
     number = 0
     while True:
