@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from benchmarks.machine import machine
 from benchmarks.serve import load
-from benchmarks.serve.load import Load, Result
+from benchmarks.serve.load import Load, LoadFailed, Result
 from benchmarks.serve.questions import PRESENT, QUESTIONS, Question
 from benchmarks.serve.records_beside import records_beside
 from benchmarks.serve.redis_rows import redis_service
@@ -190,7 +190,7 @@ def main() -> None:
                 for measured in getattr(bench, part)():
                     found.append(measured)
                     print(line(measured), flush=True)
-            except MemoryUnbounded as error:
+            except (MemoryUnbounded, LoadFailed) as error:
                 print(f"  {part}: {error}", flush=True)
     _print_ratios(found)
     raw: list[dict[str, Any]] = [asdict(each) for each in found]

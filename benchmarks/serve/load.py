@@ -77,14 +77,18 @@ class Result:
         return self.answers / self.seconds
 
 
+class LoadFailed(Exception):
+    """The requests could not be sent."""
+
+
 def run(load: Load, *, core: int) -> Result:
     """Send requests from a process of its own on one core."""
     command = [sys.executable, "-m", "benchmarks.serve.load"]
     process = started(command, core=core, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     found, _ = process.communicate(json.dumps(asdict(load)))
     if process.returncode:
-        message = "the requests could not be sent"
-        raise RuntimeError(message)
+        message = "the requests could not be sent: the server has ended, if the lines above say that it refused connections"
+        raise LoadFailed(message)
     return Result(**json.loads(found))
 
 
