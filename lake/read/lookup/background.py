@@ -1,6 +1,6 @@
 """Background jobs that make copies of files for lookups.
 
-Each `BackgroundJobs` runs its jobs in one or two threads (`copy_threads`), which end when no job is left. `reader_slots` is the
+Each `BackgroundJobs` runs its jobs in at most two threads, which end when no job is left. `reader_slots` is the
 number of threads that may read row groups at the same time.
 """
 
@@ -20,19 +20,14 @@ THREADS_MAX: Final = 2
 meanwhile."""
 
 
-TOGETHER_BYTES: Final = 64 << 20
-"""With a smaller bound of copies in memory one is made at a time. Meanwhile each takes some 100 MB if its file has millions of rows,
-and who bounds the memory so means that of the process."""
+def copy_threads() -> int:
+    """Return the number of files that are copied in parallel."""
+    return min(THREADS_MAX, os.cpu_count() or 1)
 
 
-def copy_threads(max_memory_bytes: int) -> int:
-    """Return the number of files that are copied in parallel, given the bound of copies in memory."""
-    return min(THREADS_MAX if max_memory_bytes >= TOGETHER_BYTES else 1, os.cpu_count() or 1)
-
-
-def reader_slots(copies: int) -> int:
-    """Return how many threads, at least one, may read row groups: each of the copies made meanwhile is left a core."""
-    return max(1, (os.cpu_count() or 1) - copies)
+def reader_slots() -> int:
+    """Return how many threads, at least one, may read row groups: each copy is left a core."""
+    return max(1, (os.cpu_count() or 1) - copy_threads())
 
 
 class BackgroundJobs:
@@ -41,9 +36,8 @@ class BackgroundJobs:
     A process that ends waits for running jobs, and drops those that have not begun.
     """
 
-    def __init__(self, threads: int) -> None:
-        """Start nothing yet; run so many jobs at the same time."""
-        self._threads = threads
+    def __init__(self) -> None:
+        """Start nothing yet."""
         self._jobs: deque[Job] = deque()
         self._running = 0
         self._lock = threading.Lock()
@@ -52,7 +46,7 @@ class BackgroundJobs:
         """Queue a job. Requires: the job raises nothing, because no caller would get the error."""
         with self._lock:
             self._jobs.append(job)
-            if self._running >= self._threads:
+            if self._running >= copy_threads():
                 return
             self._running += 1
         # Not a daemon thread: one that is in Arrow's code when the interpreter ends would crash it.

@@ -21,7 +21,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from braid.lake.files.storage.scratch import ScratchDirectory, free_bytes
-from braid.lake.read.lookup.background import BackgroundJobs, Submit, copy_threads, reader_slots
+from braid.lake.read.lookup.background import BackgroundJobs, Submit, reader_slots
 from braid.lake.read.lookup.copy_space import MEMORY_FILE_BYTES_MAX, CopySpace
 from braid.lake.read.lookup.file_lookup import FileLookup
 from braid.lake.read.lookup.lookup_settings import LookupSettings
@@ -101,7 +101,6 @@ class CopyStore:
     holds the store's lock takes a `build_lock` only without waiting.
 
     Attributes:
-        copy_threads: The number of copies that are made at the same time.
         submit: Queues jobs that make copies in the background.
         read_slots: Held by lookups that read row groups for want of a copy, a few at a time: dozens at
             once would leave no processor time for making the copies.
@@ -124,9 +123,8 @@ class CopyStore:
         """
         self._settings = settings or LookupSettings()
         self._seconds = seconds
-        self.copy_threads = copy_threads(self._settings.max_memory_bytes)
-        self.submit: Submit = BackgroundJobs(self.copy_threads).submit if submit is None else submit
-        self.read_slots = threading.BoundedSemaphore(reader_slots(self.copy_threads))
+        self.submit: Submit = BackgroundJobs().submit if submit is None else submit
+        self.read_slots = threading.BoundedSemaphore(reader_slots())
         self._entries: dict[str, CopyEntry] = {}
         self._budgets: WeakValueDictionary[str, TableBudget] = WeakValueDictionary()
         self._lock = threading.RLock()

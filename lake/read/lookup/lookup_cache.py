@@ -88,11 +88,6 @@ class LookupCache:
         return self._budget.idle_seconds
 
     @property
-    def copy_threads(self) -> int:
-        """The number of copies that are made at the same time."""
-        return self._store.copy_threads
-
-    @property
     def read_slots(self) -> AbstractContextManager[object]:
         """Held while row groups are read; see `CopyStore.read_slots`."""
         return self._store.read_slots

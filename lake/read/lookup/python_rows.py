@@ -47,18 +47,22 @@ def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
 def _values_of(column: pa.Array) -> list[object]:
     """Return the values of a column; those of most types by numpy, in a fifth of the time that Arrow takes."""
     kind = column.type
-    if _is_plain_number(kind) and not column.null_count:
-        return column.to_numpy().tolist()  # type: ignore[no-any-return]
+    values: list[Any]
+    if is_plain_number(kind) and not column.null_count:
+        values = column.to_numpy().tolist()
+        return values
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return column.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
-    if _is_time(kind):
-        values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+        values = column.to_numpy(zero_copy_only=False).tolist()
+        return values
+    if is_time(kind):
+        values = column.to_numpy(zero_copy_only=False).tolist()
         # A number is a time that Python cannot hold, for which Arrow raises the error.
         if not any(type(value) is int for value in values):
             zone = None if pa.types.is_date32(kind) else _zone(kind)
             return values if zone is None else [_in_zone(value, zone) for value in values]
     plain = _plain_type(kind)
-    return (column if plain is None else column.cast(plain)).to_pylist()  # type: ignore[no-any-return]
+    values = (column if plain is None else column.cast(plain)).to_pylist()
+    return values
 
 
 def _in_zone(value: datetime | None, zone: tzinfo) -> datetime | None:
@@ -71,12 +75,13 @@ def is_kept(kind: pa.DataType) -> bool:
 
 
 @lru_cache(maxsize=1_024)
-def _is_plain_number(kind: pa.DataType) -> bool:
+def is_plain_number(kind: pa.DataType) -> bool:
+    """Return whether values without nulls are numbers of numpy with the same value."""
     return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
 
 @lru_cache(maxsize=1_024)
-def _is_time(kind: pa.DataType) -> bool:
+def is_time(kind: pa.DataType) -> bool:
     """Return whether a type is that of dates, or of times that Python can hold as those of UTC or of no zone."""
     is_timestamp = pa.types.is_timestamp(kind) and kind.unit != "ns" and kind.tz in (None, "UTC")
     return bool(pa.types.is_date32(kind) or is_timestamp)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from braid.lake.read.lookup.python_rows import is_kept, python_columns
+from braid.lake.read.lookup.python_rows import is_kept, is_plain_number, is_time, python_columns
 
 ValueGetter: TypeAlias = Callable[[int], Any]
 """Returns the value of a row, as `python_columns` returns it; null is None."""
@@ -45,7 +45,7 @@ def value_getter(name: str, column: pa.ChunkedArray) -> ValueGetter:
         return partial(_scalar_value, name, array)
     if array.null_count:
         get = _nullable(get, array)
-    if pa.types.is_temporal(array.type):
+    if is_time(array.type):
         return _checked(get, partial(_sliced_value, name, array))
     return get
 
@@ -53,7 +53,7 @@ def value_getter(name: str, column: pa.ChunkedArray) -> ValueGetter:
 def _buffer_getter(array: pa.Array) -> ValueGetter | None:
     """Return a getter of values that are not null; None for a type whose values are read as scalars."""
     kind = array.type
-    if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
+    if is_plain_number(kind):
         return _items(array, np.dtype(kind.to_pandas_dtype())).__getitem__
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _texts(array)
@@ -61,7 +61,7 @@ def _buffer_getter(array: pa.Array) -> ValueGetter | None:
         return _bits(array, buffer=1)
     if pa.types.is_date32(kind):
         return _dates(array)
-    if pa.types.is_timestamp(kind) and kind.tz in (None, "UTC"):
+    if is_time(kind):
         return _times(array)
     return None
 

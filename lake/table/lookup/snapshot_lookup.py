@@ -24,6 +24,7 @@ from braid.lake.format.snapshot import Snapshot
 from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.merge.spec import merge_spec
+from braid.lake.read.lookup.background import copy_threads
 from braid.lake.read.lookup.bucket_files import BucketFiles
 from braid.lake.read.lookup.bucket_lookup import BucketLookup, NotCopied
 from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows, KeyRecords, keyed_values
@@ -388,7 +389,7 @@ class SnapshotLookup:
         with (
             table_error_context(self.identifier),
             self.held(),
-            ThreadPoolExecutor(self._cache.copy_threads) as pool,
+            ThreadPoolExecutor(copy_threads()) as pool,
         ):
             futures = [pool.submit(load) for load in loads]
             try:

@@ -10,11 +10,8 @@ from braid.lake.read.lookup.background import BackgroundJobs, copy_threads
 WAIT_S = 30
 
 
-THREADS = 2
-
-
 def test_jobs_run_a_few_at_a_time_and_their_threads_end() -> None:
-    jobs = BackgroundJobs(THREADS)
+    jobs = BackgroundJobs()
     done: list[int] = []
     running = 0
     most = 0
@@ -43,7 +40,7 @@ def test_jobs_run_a_few_at_a_time_and_their_threads_end() -> None:
             assert not worker.is_alive(), f"round {round_}: nothing is left to do"
 
     assert sorted(done) == sorted([*range(20), *range(20)])
-    assert 1 <= most <= THREADS
+    assert 1 <= most <= copy_threads()
 
 
 def test_an_error_of_a_job_is_reported_and_does_not_stop_the_next(
@@ -51,23 +48,18 @@ def test_an_error_of_a_job_is_reported_and_does_not_stop_the_next(
 ) -> None:
     errors: list[threading.ExceptHookArgs] = []
     monkeypatch.setattr(threading, "excepthook", errors.append)
-    jobs = BackgroundJobs(THREADS)
+    jobs = BackgroundJobs()
     finished = threading.Event()
 
     def broken() -> None:
         message = "broken"
         raise RuntimeError(message)
 
-    for _ in range(THREADS + 1):
+    for _ in range(copy_threads() + 1):
         jobs.submit(broken)
     jobs.submit(finished.set)
-    for _ in range(THREADS + 1):
+    for _ in range(copy_threads() + 1):
         jobs.submit(lambda: None)
 
     assert finished.wait(timeout=WAIT_S)
     assert {args.exc_type for args in errors} == {RuntimeError}
-
-
-@pytest.mark.parametrize(("megabytes", "most"), [(0, 1), (32, 1), (64, 2), (1024, 2)])
-def test_with_little_memory_one_file_is_copied_at_a_time(megabytes: int, most: int) -> None:
-    assert 1 <= copy_threads(megabytes << 20) <= most
