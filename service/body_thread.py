@@ -13,6 +13,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+SMALL = 16 << 10
+"""Bytes; a smaller body is checked or parsed in less time than the switch to another thread takes."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

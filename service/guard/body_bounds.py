@@ -15,13 +15,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from braid.schemas import ProblemCode
-from braid.service.body_thread import BodyThread
+from braid.service.body_thread import SMALL, BodyThread
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.json_shape import json_shape
 from braid.service.guard.request_class import STATE_CHANGING, class_of
 from braid.service.limits import BodyLimits, RequestClass, RequestLimits
+from braid.service.replayed_body import replayed
 
-_SMALL = 16 << 10  # bytes; the shape of a smaller body costs less than the switch to another thread
 _DIGITS = 18  # digits of `content-length`: more than any body needs, and quick to parse
 _QUIET_SECONDS = (
     2.0  # a refused sender that is silent for this time has read its answer, or never will
@@ -66,11 +66,11 @@ class BodyBounds:
         held = [0]  # bytes of this body in `_buffered`; counted also if reading it fails
         try:
             body = await self._read(scope, receive, limits, held)
-            if len(body) <= _SMALL:
+            if len(body) <= SMALL:
                 _check_json(body, limits)
             else:
                 await self._thread.run(_check_json, body, limits)
-            await self._app(scope, _replay(body, receive), send)
+            await self._app(scope, replayed(body, receive), send)
         except _ClientDisconnected:
             return
         except _Refused as refused:
@@ -176,17 +176,3 @@ def _check_json(body: bytes, limits: BodyLimits) -> None:
     if shape.values > limits.values:
         detail = f"the body has {shape.values} commas and colons; the limit is {limits.values}"
         raise _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that returns the body once, and then the server's messages."""
-    is_given = False
-
-    async def replay() -> Message:
-        nonlocal is_given
-        if is_given:
-            return await receive()
-        is_given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay

@@ -12,14 +12,15 @@ from typing import Final
 
 from fastapi.exceptions import HTTPException, RequestValidationError
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from braid.lake import LakeError
 from braid.registry.errors import RegistryError
 from braid.schemas.api import RowKeys
-from braid.service.body_thread import BodyThread
+from braid.service.body_thread import SMALL, BodyThread
 from braid.service.checked_body import checked
 from braid.service.problems.error_handlers import on_own_error
+from braid.service.replayed_body import replayed
 from braid.service.scope_headers import header_of
 from braid.service.serving.row_answers import RowAnswer, RowAnswers
 
@@ -27,8 +28,6 @@ _PATH: Final = re.compile(
     r"/v1/tables/([^/]+)/([^/]+)/(?:rows|rows(?P<status>/status)|views/(?P<view>[^/]+)/rows)"
 )
 _LOOKUP: Final = re.compile(r"/v1/tables/([^/]+)/([^/]+)/(?:rows|views/(?P<view>[^/]+))/lookup")
-_SMALL_BYTES: Final = 16 << 10
-"""A body of up to this size is parsed at once, which takes less than a millisecond."""
 
 
 class RowDispatch:
@@ -67,10 +66,10 @@ class RowDispatch:
         self, found: re.Match[str], scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer a request for the rows of several keys."""
-        message = await receive()
-        keys = await self._keys_in(message)
+        body = (await receive())["body"]  # `BodyBounds` has read it as a whole
+        keys = await self._keys_in(body)
         if keys is None:
-            await self._app(scope, _again(message, receive), send)
+            await self._app(scope, replayed(body, receive), send)
             return
         table, view = f"{found[1]}.{found[2]}", found["view"]
         answering = (
@@ -80,15 +79,12 @@ class RowDispatch:
         )
         await _send(answering, scope, receive, send)
 
-    async def _keys_in(self, message: Message) -> RowKeys | None:
-        """Return the keys of a body; None if it is not whole, or not as declared."""
-        body = message.get("body", b"")
-        if not body or message.get("more_body"):
-            return None
+    async def _keys_in(self, body: bytes) -> RowKeys | None:
+        """Return the keys of a body; None if it is not as declared."""
         try:
             keys = (
                 checked(body, RowKeys)
-                if len(body) <= _SMALL_BYTES
+                if len(body) <= SMALL
                 else await self._bodies.run(checked, body, RowKeys)
             )
         except (RequestValidationError, HTTPException):
@@ -109,13 +105,3 @@ async def _send(
     status, headers, body = answer.response(header_of(scope, b"if-none-match"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _again(message: Message, receive: Receive) -> Receive:
-    """Return a `receive` that gives a message that was received before, and then those that follow."""
-    waiting = [message]
-
-    async def receive_again() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return receive_again
