@@ -183,6 +183,7 @@ def main() -> None:
         parser.error(f"no such part: {', '.join(unknown)}")
     print(machine(), flush=True)
     found: list[Measured] = []
+    failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="braid-bench-") as warehouse:
         bench = Bench(warehouse, arguments)
         for part in parts:
@@ -190,12 +191,18 @@ def main() -> None:
                 for measured in getattr(bench, part)():
                     found.append(measured)
                     print(line(measured), flush=True)
-            except (MemoryUnbounded, LoadFailed) as error:
+            except MemoryUnbounded as error:
+                print(f"  {part}: {error}", flush=True)
+            except LoadFailed as error:
+                failed.append(part)
                 print(f"  {part}: {error}", flush=True)
     _print_ratios(found)
     raw: list[dict[str, Any]] = [asdict(each) for each in found]
     arguments.json.write_text(json.dumps(raw, indent=1), encoding="utf-8")
     print(f"raw results: {arguments.json}")
+    if failed:
+        message = f"not measured to the end: {', '.join(failed)}"
+        raise SystemExit(message)
 
 
 def _print_ratios(found: Sequence[Measured]) -> None:
