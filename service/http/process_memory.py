@@ -1,4 +1,4 @@
-"""Settings of the C library's allocator for a process that serves from many threads.
+"""Settings of the allocators of a process that serves from many threads.
 
 By default glibc gives threads up to eight arenas per core, and each arena keeps as much memory as was ever
 allocated from it; blocks of up to 32 MiB come from arenas too once a block of that size was freed. So memory
@@ -6,11 +6,16 @@ grows with each large request that happens to run in another thread, and never s
 with large blocks mapped on their own and returned when freed, memory stays near what is in use.
 
 Measured with 30,000 hostile requests: from 190 MB to 250 MB by default, below 205 MB with these settings.
+
+Arrow has an allocator of its own, which keeps memory for each thread, too; so it is told to use that of the C library.
+Measured while a table of ten million rows was copied for lookups: 200 MB more than at the start, 75 MB with this setting.
 """
 
 import ctypes
 from collections.abc import Callable, Mapping
 from typing import Final
+
+import pyarrow as pa
 
 # Parameter of mallopt(3), the environment variable by which operators override it, and our value.
 _SETTINGS: Final = (
@@ -19,6 +24,7 @@ _SETTINGS: Final = (
     (-1, "MALLOC_TRIM_THRESHOLD_", 128 << 10),
 )
 _TUNABLES: Final = "GLIBC_TUNABLES"
+_ARROW_POOL: Final = "ARROW_DEFAULT_MEMORY_POOL"
 
 
 Mallopt = Callable[[int, int], int]
@@ -36,6 +42,8 @@ def bound_memory(environ: Mapping[str, str], mallopt: Mallopt | None) -> None:
     for number, variable, value in _SETTINGS:
         if variable not in environ:
             mallopt(number, value)
+    if _ARROW_POOL not in environ:
+        pa.set_memory_pool(pa.system_memory_pool())
 
 
 def glibc_mallopt() -> Mallopt | None:

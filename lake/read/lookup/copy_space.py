@@ -6,8 +6,9 @@ and mapped, so that the page cache holds as much of them as there is memory for.
 for an Arrow file stay in memory.
 
 ```
-<scratch>/<digest>.arrow   some columns, uncompressed
-<scratch>/<digest>.index   a hash index: four numbers, entries, begins
+<scratch>/<digest>.arrow    some columns, uncompressed
+<scratch>/<digest>.column   one large column (`column_file`), written batch by batch
+<scratch>/<digest>.index    a hash index (`index_file`)
 ```
 
 The digest is that of the file's name and the columns. So processes of a machine can share these parts: one of them makes a
@@ -15,27 +16,26 @@ part, and the others link and map it (`scratch`). Parts that are not shared have
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from braid.lake.errors import StorageUnavailable
 from braid.lake.files.storage.scratch import ScratchDirectory
-from braid.lake.read.lookup.hash_index import HashIndex
+from braid.lake.read.lookup.column_file import ColumnWriter, read_column
+from braid.lake.read.lookup.hash_index import HashIndex, Zeros, index_bytes
+from braid.lake.read.lookup.index_file import IndexWriter, index_file_bytes, read_index
 
 MEMORY_FILE_BYTES_MAX: Final = 2 * 1024 * 1024
 """Upper bound of the decoded bytes of one data file that are kept in memory."""
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 """Part of the digests. Raise it with every change of what parts contain, and of how keys are hashed: processes of two versions may
 share a machine."""
-
-_INDEX_HEAD: Final = 4
-"""Numbers of 8 bytes at the begin of an index: how many entries there are, and the fields `row_bits`, `shift` and `longest`."""
 
 
 class NoRoom(Exception):
@@ -113,14 +113,47 @@ class CopySpace:
             part = make()
             if self._is_kept_in_memory(part.nbytes):
                 return part
-            with self._disk_errors():
+            with self._disk_errors(), _memory_returned():
                 return self._kept_on_disk(part, name)
 
-    def keep_index(self, make: Callable[[], HashIndex], columns: Sequence[str] = ()) -> HashIndex:
+    def keep_column(
+        self, field: pa.Field, rows: int, read: Callable[[], Iterable[pa.Array]]
+    ) -> pa.Array:
+        """Return a column from where it is kept on disk; written batch by batch unless a process of this machine has it.
+
+        Args:
+            field: The column. Requires: it `has_column_file`.
+            rows: Number of rows.
+            read: Yields all values in order.
+
+        Raises:
+            NoRoom: The bounds are reached, the disk refuses, or the copy was removed.
+            TextsTooLong: The texts are too long for one array.
+            Exception: What `read` raises.
+        """
+        self._raise_if_closed()
+        name = self._shared_name([field.name], ".column")
+        with self._made_by_one(name) as path:
+            if path is not None:
+                return read_column(self._linked(path), field.type)
+
+            def write(_: str, file: BinaryIO) -> None:
+                writer = ColumnWriter(file, field.type, rows, reserve=self._reserve_disk)
+                for values in read():
+                    writer.add(values)
+                writer.finish()
+
+            with _memory_returned():
+                return read_column(self._written(name, write), field.type)
+
+    def keep_index(
+        self, rows: int, make: Callable[[Zeros], HashIndex], columns: Sequence[str] = ()
+    ) -> HashIndex:
         """Return an index from where it is kept; made unless a process of this machine has made it.
 
         Args:
-            make: Makes the index.
+            rows: Number of rows of the file.
+            make: Makes the index, in arrays that it is given.
             columns: The columns by whose values it finds rows; none: those of the key.
 
         Raises:
@@ -130,13 +163,17 @@ class CopySpace:
         name = self._shared_name(columns, ".index")
         with self._made_by_one(name) as path:
             if path is not None:
-                return _index_of(self._linked(path))
-            index = make()
-            if self._is_kept_in_memory(index.size):
-                return index
-            self._reserve_disk(index.size)
-            with self._disk_errors():
-                return self._index_on_disk(index, name)
+                return read_index(self._linked(path))
+            size = index_bytes(rows)
+            if self._is_kept_in_memory(size):
+                return make(np.zeros)
+            self._reserve_disk(index_file_bytes(size))
+
+            def write(path: str, file: BinaryIO) -> None:
+                writer = IndexWriter(path, file)
+                writer.finish(make(writer.zeros))
+
+            return read_index(self._written(name, write))
 
     def clear(self) -> None:
         """Remove the parts; rows that were given out stay readable, as their files are mapped."""
@@ -172,6 +209,13 @@ class CopySpace:
             # Most likely the disk is full. The lookup then reads from storage.
             raise NoRoom(self._all_bytes) from error
 
+    @contextmanager
+    def _file_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise NoRoom(self._all_bytes) from error
+
     def _raise_if_closed(self) -> None:
         if self._is_closed:
             raise NoRoom(self._all_bytes)
@@ -196,24 +240,36 @@ class CopySpace:
         except pa.ArrowInvalid:
             # Arrow files nest 64 levels at most, two for each MAP: such a column stays in memory,
             # above the bound of a file if need be.
-            scratch.remove(self._paths.pop())
-            self._quota.release(disk=size, memory=0)
-            self.disk_bytes -= size
+            self._discard(self.disk_bytes - size)
             if not self._quota.reserve(memory=size):
                 raise NoRoom(self._all_bytes + size) from None
             self.memory_bytes += size
             return part
         return _columns_of(scratch.mapped(self._shared(path, name)))
 
-    def _index_on_disk(self, index: HashIndex, name: str) -> HashIndex:
+    def _written(self, name: str, write: Callable[[str, BinaryIO], None]) -> pa.Buffer:
+        """Let a part be written, which may reserve bytes of the disk, and return it mapped.
+
+        Nothing of it is left if it cannot be written.
+        """
         scratch = self._scratch()
+        reserved = self.disk_bytes
         path = self._new_path(scratch, name)
-        head = [len(index.entries), index.row_bits, index.shift, index.longest]
-        with scratch.new_file(path) as sink:
-            sink.write(pa.py_buffer(np.array(head, np.int64)))
-            sink.write(pa.py_buffer(index.entries))
-            sink.write(pa.py_buffer(index.begins))
-        return _index_of(scratch.mapped(self._shared(path, name)))
+        try:
+            # Only errors of the file mean that the disk is full: `write` also reads from storage.
+            with self._file_errors(), Path(path).open("w+b") as file:
+                write(path, file)
+            with self._disk_errors():
+                return scratch.mapped(self._shared(path, name))
+        except BaseException:
+            self._discard(reserved)
+            raise
+
+    def _discard(self, reserved: int) -> None:
+        """Remove the newest part, and what was reserved of the disk beyond a number of bytes."""
+        self._scratch().remove(self._paths.pop())
+        self._quota.release(disk=self.disk_bytes - reserved, memory=0)
+        self.disk_bytes = reserved
 
     def _linked(self, path: str) -> pa.Buffer:
         """Return the content of a part that another process has made."""
@@ -253,13 +309,8 @@ def _columns_of(content: pa.Buffer) -> pa.Table:
     return pa.ipc.open_file(content).read_all()
 
 
-def _index_of(content: pa.Buffer) -> HashIndex:
-    count, row_bits, shift, longest = np.frombuffer(content, np.int64, count=_INDEX_HEAD).tolist()
-    begin = _INDEX_HEAD * 8
-    return HashIndex(
-        entries=np.frombuffer(content, np.uint64, count=count, offset=begin),
-        begins=np.frombuffer(content, np.int32, offset=begin + count * 8),
-        row_bits=row_bits,
-        shift=shift,
-        longest=longest,
-    )
+@contextmanager
+def _memory_returned() -> Iterator[None]:
+    """Return to the system what Arrow's pool keeps for itself of the memory in which a large part was decoded."""
+    yield
+    pa.default_memory_pool().release_unused()

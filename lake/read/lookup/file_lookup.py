@@ -11,6 +11,7 @@ vectors.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol
 
@@ -25,17 +26,18 @@ from braid.lake.format.system_columns import (
 )
 from braid.lake.merge.order.key_codes import Uints
 from braid.lake.read.lookup.background import is_ending
+from braid.lake.read.lookup.column_file import TextsTooLong, has_column_file
 from braid.lake.read.lookup.copy_space import CopySpace, NoRoom
 from braid.lake.read.lookup.file_column import FileColumn
-from braid.lake.read.lookup.hash_index import HashIndex, build_index
+from braid.lake.read.lookup.hash_index import HashIndex, Zeros, index_of_blocks
 from braid.lake.read.lookup.key_hash import key_hashes
 from braid.lake.read.lookup.point_key import PointValue
 from braid.lake.read.lookup.python_rows import Row
 from braid.lake.read.lookup.value_getters import ValueGetter, value_getter
 from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
-PASS_BYTES: Final = 32 * 1024 * 1024
-"""Approximate bytes of columns decoded at a time; a single column may be larger."""
+PASS_BYTES: Final = 8 * 1024 * 1024
+"""Most bytes of columns that are decoded together; larger columns are written one by one, batch by batch."""
 
 _UNPACKED: Final = 4
 """Estimate of how many times larger decoded columns are than the file."""
@@ -53,6 +55,10 @@ _RECORD_FIELDS: Final = {
     SEQUENCE_NUMBER: SEQUENCE_NUMBER_FIELD,
     VALUE_KIND: VALUE_KIND_FIELD,
 }
+
+
+class _PassTooLarge(Exception):
+    """The columns of a pass have more bytes than were estimated."""
 
 
 class FileRows(Protocol):
@@ -114,8 +120,10 @@ class FileLookup:
         self._value_indexes: dict[str, HashIndex] = {}
         self._getters: dict[str, ValueGetter] = {}
         try:
-            self._load([SEQUENCE_NUMBER, VALUE_KIND, *key_columns])
-            self._index = space.keep_index(lambda: build_index(self._hashes(key_columns)))
+            self.load([SEQUENCE_NUMBER, VALUE_KIND, *key_columns])
+            self._index = space.keep_index(
+                rows.row_count, partial(self._indexed, self._key_blocks(key_columns))
+            )
         except BaseException:
             space.clear()
             raise
@@ -191,8 +199,10 @@ class FileLookup:
             NoRoom: There is no room for the index.
         """
         if column not in self._value_indexes:
-            make = partial(self._value_index, column)
-            self._value_indexes[column] = self._space.keep_index(make, (column,))
+            make = partial(self._indexed, self._value_blocks(column))
+            self._value_indexes[column] = self._space.keep_index(
+                self._rows.row_count, make, (column,)
+            )
 
     def has_value_index(self, column: str) -> bool:
         """Return whether the rows are indexed by the values of a column."""
@@ -202,16 +212,12 @@ class FileLookup:
         """Return the rows that may have the value of a hash (`key_hashes`). Requires: they are indexed by the column."""
         return self._value_indexes[column].rows_of(value_hash)
 
-    def _value_index(self, column: str) -> HashIndex:
+    def _value_blocks(self, column: str) -> Iterator[tuple[Rows, Uints]]:
         values = self._columns[column]
-        rows, hashes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.uint64)]
         for first in range(0, len(values), _HASHED_ROWS):
             block = values.slice(first, _HASHED_ROWS)
             present = np.asarray(block.is_valid()).nonzero()[0]
-            if len(present):
-                rows.append(present + first)
-                hashes.append(key_hashes([block.drop_null()]))
-        return build_index(np.concatenate(hashes), np.concatenate(rows))
+            yield present + first, key_hashes([block.drop_null()])
 
     def take(self, positions: Rows, columns: Sequence[str]) -> pa.Table:
         """Return columns of some rows, one row per position, in order.
@@ -257,13 +263,16 @@ class FileLookup:
         # A pass decodes the file once for several columns; the bytes of these columns bound the
         # memory that the pass takes.
         for first in range(0, len(missing), step):
-            self._load(missing[first : first + step])
+            some = missing[first : first + step]
+            if step == 1 or not self._load_together(some):
+                for name in some:
+                    self._load_one(name)
 
     def _view(self, columns: tuple[str, ...]) -> pa.Table:
         view = self._views.get(columns)
         if view is None:
-            fields = [_RECORD_FIELDS.get(name) or self._schema.field(name) for name in columns]
-            view = pa.table([self._columns[name] for name in columns], schema=pa.schema(fields))
+            schema = pa.schema([self._field(name) for name in columns])
+            view = pa.table([self._columns[name] for name in columns], schema=schema)
             self._views[columns] = view
         return view
 
@@ -273,31 +282,66 @@ class FileLookup:
         per_column = max(unpacked, self._rows.row_count * _VALUE_BYTES)
         return max(1, PASS_BYTES // max(1, per_column))
 
-    def _load(self, columns: Sequence[str]) -> None:
-        """Decode and keep columns, `SEQUENCE_NUMBER` and `VALUE_KIND` among them if they are named."""
-        part = self._space.keep(columns, lambda: self._decoded(columns))
+    def _load_together(self, columns: Sequence[str]) -> bool:
+        """Decode and keep columns; return False, and keep nothing, if they take too much memory together."""
+        try:
+            part = self._space.keep(columns, lambda: self._decoded(columns, most_bytes=PASS_BYTES))
+        except _PassTooLarge:
+            return False
+        self._add(part)
+        return True
+
+    def _load_one(self, name: str) -> None:
+        """Decode and keep one column, batch by batch if its type allows it."""
+        field = self._field(name)
+        if has_column_file(field.type):
+            with suppress(TextsTooLong):
+                column = self._space.keep_column(
+                    field, self._rows.row_count, lambda: self._values(name)
+                )
+                self._add(pa.table([column], schema=pa.schema([field])))
+                return
+        self._add(self._space.keep([name], lambda: self._decoded([name])))
+
+    def _add(self, part: pa.Table) -> None:
         assert part.num_rows == self._rows.row_count, "all rows of the file"
         for name, column in zip(part.schema.names, part.columns, strict=True):
             self._columns[name] = column
             self._getters[name] = value_getter(name, column)
 
-    def _decoded(self, columns: Sequence[str]) -> pa.Table:
+    def _decoded(self, columns: Sequence[str], most_bytes: int | None = None) -> pa.Table:
         """Return columns of all rows, each in one piece."""
         batches: list[pa.RecordBatch] = []
+        size = 0
+        for batch in self._batches(columns):
+            batches.append(batch)
+            size += batch.nbytes
+            if most_bytes is not None and size > most_bytes:
+                raise _PassTooLarge
+        schema = pa.schema([self._field(name) for name in columns])
+        return pa.Table.from_batches(batches, schema=schema).combine_chunks()
+
+    def _values(self, name: str) -> Iterator[pa.Array]:
+        for batch in self._batches([name]):
+            yield batch.column(0)
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for _, batch in self._rows.parts(columns):
             if is_ending():
                 # A background copy would delay the end of the process, for no lookup.
                 raise NoRoom(0)
-            batches.append(batch)
-        fields = [_RECORD_FIELDS.get(name) or self._schema.field(name) for name in columns]
-        return pa.Table.from_batches(batches, schema=pa.schema(fields)).combine_chunks()
+            yield batch
 
-    def _hashes(self, key_columns: Sequence[str]) -> Uints:
-        """Return the hash of the key of each row."""
+    def _field(self, name: str) -> pa.Field:
+        return _RECORD_FIELDS.get(name) or self._schema.field(name)
+
+    def _indexed(self, blocks: Iterator[tuple[Rows, Uints]], zeros: Zeros) -> HashIndex:
+        return index_of_blocks(blocks, row_count=self._rows.row_count, zeros=zeros)
+
+    def _key_blocks(self, key_columns: Sequence[str]) -> Iterator[tuple[Rows, Uints]]:
+        """Yield rows with the hashes of their keys."""
         keys = pa.table({name: self._columns[name] for name in key_columns})
-        hashes = np.empty(keys.num_rows, dtype=np.uint64)
         first = 0
         for batch in keys.to_batches(max_chunksize=_HASHED_ROWS):
-            hashes[first : first + batch.num_rows] = key_hashes(batch.columns)
+            yield np.arange(first, first + batch.num_rows), key_hashes(batch.columns)
             first += batch.num_rows
-        return hashes

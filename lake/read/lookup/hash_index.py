@@ -25,10 +25,10 @@ If the largest group has more than `_WINDOW_MAX` entries, keys are searched for 
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,9 @@ from braid.lake.merge.order.key_codes import Uints
 Rows = npt.NDArray[np.int64]
 Match = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
 """Returns for each pair of a wanted key's number and a row whether the row has the key."""
+
+Zeros = Callable[[int, npt.DTypeLike], npt.NDArray[Any]]
+"""Returns an array of zeros, given its length and dtype."""
 
 _ROWS_MAX: Final = (1 << 31) - 1
 """`begins` is int32."""
@@ -50,8 +53,8 @@ many bytes as `entries`."""
 _PREFIX_BITS_BEYOND_ROWS: Final = 0
 _PREFIX_BITS_BEYOND_ROWS_SMALL: Final = 4
 
-_BLOCK_ROWS: Final = 1 << 20
-"""Entries whose prefixes are counted at a time: a temporary array has 8 MB."""
+_BLOCK_ROWS: Final = 1 << 17
+"""Entries whose prefixes are counted at a time: a temporary array has 1 MB."""
 
 _BLOCK_KEYS: Final = 2_048
 """Keys that are probed at a time: with a dozen entries for each, their array has 200 kB and fits
@@ -203,34 +206,60 @@ class HashIndex:
         return self.entries.data, self.begins.data
 
 
-def build_index(hashes: Uints, rows: Rows | None = None) -> HashIndex:
-    """Return the index of rows with these hashes; overwrites `hashes`.
+def build_index(hashes: Uints) -> HashIndex:
+    """Return the index of rows with these hashes.
 
     Args:
         hashes: One hash per row.
-        rows: The rows, ascending; None: as many as there are hashes, from 0.
     """
-    count = len(hashes) if rows is None or not len(rows) else int(rows[-1]) + 1
-    assert count <= _ROWS_MAX, "rows of one data file"
+    count = len(hashes)
+    return index_of_blocks([(np.arange(count), hashes)], row_count=count)
+
+
+def index_of_blocks(
+    blocks: Iterable[tuple[Rows, Uints]], *, row_count: int, zeros: Zeros = np.zeros
+) -> HashIndex:
+    """Return the index of rows, which come with their hashes in blocks.
+
+    Args:
+        blocks: Numbers of rows, and one hash for each; each row at most once.
+        row_count: Number of rows of the file.
+        zeros: Makes the two arrays of the index: `entries` for all rows, then `begins`.
+    """
+    assert row_count <= _ROWS_MAX, "rows of one data file"
     # At least one bit: a shift by all 64 is undefined.
-    row_bits = max(1, (count - 1).bit_length())
+    row_bits = max(1, (row_count - 1).bit_length())
     bits = np.uint64(row_bits)
-    hashes >>= bits
-    hashes <<= bits
-    hashes |= np.arange(count, dtype=np.uint64) if rows is None else rows.astype(np.uint64)
-    hashes.sort()
-    is_small = count <= _SMALL_ROWS
+    entries = zeros(row_count, np.uint64)
+    used = 0
+    for rows, hashes in blocks:
+        block = entries[used : used + len(hashes)]
+        np.right_shift(hashes, bits, out=block)
+        block <<= bits
+        block |= rows.view(np.uint64)
+        used += len(hashes)
+    entries = entries[:used]
+    entries.sort()
+    is_small = row_count <= _SMALL_ROWS
     beyond = _PREFIX_BITS_BEYOND_ROWS_SMALL if is_small else _PREFIX_BITS_BEYOND_ROWS
     prefix_bits = row_bits + beyond
-    begins, longest = _begins(hashes, prefix_bits)
+    begins = zeros((1 << prefix_bits) + 1, np.int32)
+    longest = _count_groups(entries, begins, prefix_bits)
     return HashIndex(
-        entries=hashes, begins=begins, row_bits=row_bits, shift=64 - prefix_bits, longest=longest
+        entries=entries, begins=begins, row_bits=row_bits, shift=64 - prefix_bits, longest=longest
     )
 
 
-def _begins(entries: Uints, bits: int) -> tuple[npt.NDArray[np.int32], int]:
-    """Return where the group of each prefix begins, and the size of the largest group."""
-    begins = np.zeros((1 << bits) + 1, dtype=np.int32)
+def index_bytes(row_count: int) -> int:
+    """Return how many bytes the arrays of an index of all rows of a file have at most."""
+    prefixes = 1 << (max(1, (row_count - 1).bit_length()) + _PREFIX_BITS_BEYOND_ROWS_SMALL)
+    if row_count > _SMALL_ROWS:
+        prefixes >>= _PREFIX_BITS_BEYOND_ROWS_SMALL - _PREFIX_BITS_BEYOND_ROWS
+    return row_count * 8 + (prefixes + 1) * 4
+
+
+def _count_groups(entries: Uints, begins: npt.NDArray[np.int32], bits: int) -> int:
+    """Fill in where the group of each prefix begins, and return the size of the largest group."""
     counts = begins[1:]
     # In blocks, so that temporary arrays stay small: entries are sorted, so a block has few prefixes.
     for first in range(0, len(entries), _BLOCK_ROWS):
@@ -240,5 +269,5 @@ def _begins(entries: Uints, bits: int) -> tuple[npt.NDArray[np.int32], int]:
         counts[low : low + len(block)] += block.astype(np.int32)
     longest = int(counts.max())
     # Counts become ends in place; behind the zero at the front these are the begins.
-    np.cumsum(counts, out=counts)
-    return begins, longest
+    np.cumsum(counts, dtype=np.int32, out=counts)
+    return longest
