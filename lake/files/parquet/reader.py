@@ -87,7 +87,7 @@ class ParquetFormatReader:
         self, parts: Sequence[int], columns: Collection[str]
     ) -> tuple[int, list[ByteRange]]:
         """Return the uncompressed bytes of some columns in some row groups, and their byte ranges."""
-        leaves = _leaves(self._file.schema, columns)
+        leaves = _leaves(self._file.metadata, columns)
         uncompressed = 0
         ranges = []
         for number in parts:
@@ -131,15 +131,27 @@ def _prefetch(source: InputFile, ranges: Sequence[ByteRange]) -> None:
         source.prefetch(ranges)
 
 
-def _leaves(schema: pq.ParquetSchema, columns: Collection[str]) -> list[int]:
+def _leaves(metadata: pq.FileMetaData, columns: Collection[str]) -> list[int]:
     """Return the indexes of the leaves of some columns; a nested column has several."""
     wanted = set(columns)
-    paths = [schema.column(index).path for index in range(len(schema))]
     return [
         index
-        for index, path in enumerate(paths)
+        for index, (path, _) in enumerate(_paths(metadata))
         if path in wanted or any(path[:end] in wanted for end in _ends_of_names(path))
     ]
+
+
+def _paths(metadata: pq.FileMetaData) -> list[tuple[str, str]]:
+    """Return the path and the physical type of each leaf; none of a file without row groups.
+
+    They are read from a row group, because a schema, once asked for, and its metadata refer to each other: several
+    megabytes in a file of many columns and row groups, until the next garbage collection.
+    """
+    if not metadata.num_row_groups:
+        return []
+    group = metadata.row_group(0)
+    chunks = map(group.column, range(group.num_columns))
+    return [(chunk.path_in_schema, chunk.physical_type) for chunk in chunks]
 
 
 def _range(chunk: pq.ColumnChunkMetaData) -> ByteRange:
@@ -160,7 +172,7 @@ def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
         return []
     # A column with a dot in its name looks like a nested column. If it is mistaken for INT96, that only costs
     # a check of its bytes.
-    paths = {column.path for column in file.schema if column.physical_type == "INT96"}
+    paths = {path for path, physical_type in _paths(file.metadata) if physical_type == "INT96"}
     holding = {path[:end] for path in paths for end in _ends_of_names(path)}
     return [name for name in candidates if name in holding]
 
