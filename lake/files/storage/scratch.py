@@ -15,8 +15,10 @@ its space once, and exists until the last process has removed its link or ended.
 """
 
 import contextlib
+import ctypes
 import fcntl
 import itertools
+import mmap
 import os
 import shutil
 import tempfile
@@ -90,7 +92,8 @@ class ScratchDirectory:
         """Return the content of a file, mapped into memory.
 
         All pages are touched once, in order. That takes a hundredth of the time of loading them one by one
-        while scattered rows are read, and other threads run meanwhile.
+        while scattered rows are read, and other threads run meanwhile. Pages that are dropped for want of memory are
+        loaded again one by one: each with its neighbours would drop as many others that are needed.
 
         Raises:
             StorageUnavailable: The disk refuses.
@@ -98,6 +101,7 @@ class ScratchDirectory:
         with _disk_errors(path):
             content = pa.memory_map(path, "r").read_buffer()
         np.frombuffer(content, np.uint8)[::_PAGE_BYTES].max(initial=0)
+        _advise_random(content)
         return content
 
     @contextlib.contextmanager
@@ -164,6 +168,14 @@ def free_bytes(base: str | None = None) -> int:
     path = base or tempfile.gettempdir()
     with _disk_errors(path):
         return shutil.disk_usage(path).free
+
+
+def _advise_random(content: pa.Buffer) -> None:
+    """Tell the system that a mapped file is read in no order; ignored by systems that cannot be told."""
+    # By the C library: a mapping of the module `mmap`, which has this function, would keep a file descriptor.
+    madvise = getattr(ctypes.CDLL(None), "madvise", None)
+    if madvise is not None and content.size:
+        madvise(ctypes.c_void_p(content.address), ctypes.c_size_t(content.size), mmap.MADV_RANDOM)
 
 
 def _release(path: Path, lock: int, owner: int) -> None:
