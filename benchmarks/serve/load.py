@@ -105,6 +105,33 @@ class _Sender:
         self.times: list[float] = []
         self.wrong: Counter[str] = Counter()
         self.is_over = False
+        self._port = load.port
+        self._connecting: set[asyncio.Task[None]] = set()
+
+    async def connect(self) -> None:
+        """Make a connection that waits for a request."""
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(
+            lambda: _Connection(self), "127.0.0.1", self._port
+        )
+        self.idle.append(connection)
+
+    def ended(self, connection: "_Connection", error: Exception | None) -> None:
+        """Note that the server has ended a connection, and make another one."""
+        if self.is_over:
+            return
+        if connection in self.idle:
+            # Servers end connections that are idle for some seconds; nobody waits for an answer.
+            self.idle.remove(connection)
+        else:
+            self.wrong[f"connection ended: {error}"] += 1
+        task = asyncio.ensure_future(self._connect_again())
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
+
+    async def _connect_again(self) -> None:
+        await self.connect()
+        self._go_on(self.idle.pop())
 
     def request(self) -> bytes:
         """Return the next request."""
@@ -117,8 +144,11 @@ class _Sender:
             self.times.append(seconds)
         else:
             self.wrong[status.decode()] += 1
-        if self.is_over:
-            return
+        if not self.is_over:
+            self._go_on(connection)
+
+    def _go_on(self, connection: "_Connection") -> None:
+        """Send the next request, if it is due, by a connection that waits for none."""
         if not self.is_paced:
             connection.ask(time.perf_counter())
         elif self.due:
@@ -155,25 +185,20 @@ class _Connection(asyncio.Protocol):
         self._sender.answered(self, status, time.perf_counter() - self._since)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if not self._sender.is_over:
-            self._sender.wrong[f"connection ended: {exc}"] += 1
+        self._sender.ended(self, exc)
 
 
 async def _send(load: Load) -> Result:
     question = next(one for one in QUESTIONS if one.name == load.question)
     sender = _Sender(question, load)
-    loop = asyncio.get_running_loop()
-    connections = [
-        (await loop.create_connection(lambda: _Connection(sender), "127.0.0.1", load.port))[1]
-        for _ in range(load.connections)
-    ]
+    for _ in range(load.connections):
+        await sender.connect()
     started = time.perf_counter()
     if load.rate is None:
-        for connection in connections:
-            connection.ask(time.perf_counter())
+        while sender.idle:
+            sender.idle.popleft().ask(time.perf_counter())
         await asyncio.sleep(load.seconds)
     else:
-        sender.idle.extend(connections)
         await _send_at_rate(sender, load.rate, load.seconds)
     sender.is_over = True
     seconds = time.perf_counter() - started
