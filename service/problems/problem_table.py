@@ -114,7 +114,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.INTERNAL_ERROR: (500, "The service failed"),
     ProblemCode.CORRUPT_DATA: (500, "Stored data cannot be read"),
     ProblemCode.UNSUPPORTED_FEATURE: (501, "This version does not support it"),
-    ProblemCode.STORAGE_UNAVAILABLE: (503, "Storage does not answer"),
+    ProblemCode.STORAGE_UNAVAILABLE: (503, "Storage, Kafka or a schema registry does not answer"),
     ProblemCode.NOT_READY: (503, "The service is not ready"),
     ProblemCode.OVERLOADED: (503, "The service is busy"),
 }

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
 from braid.schemas import FieldProblem
 from braid.schemas.field_problems import field_path, json_pointer, quoted_list
@@ -194,17 +194,24 @@ def _model_at(
         path: The path from the value to the object.
         value: The value as sent; where a field admits several models, it decides which one is meant.
     """
+    if model is not None and issubclass(model, RootModel):
+        return _model_inside(model.model_fields["root"].annotation, path, value)
     if not path or model is None:
         return model
     name, *rest = path
     field = model.model_fields.get(str(name))
     inner = value.get(name) if isinstance(value, Mapping) else None
-    while rest and isinstance(rest[0], int):
-        inner = inner[rest[0]] if isinstance(inner, list) else None
-        del rest[0]
-    models = [] if field is None else _models_in(field.annotation)
-    fitting = [one for one in models if _is_of_kind(one, inner)]
-    return _model_at(next(iter(fitting or models), None), rest, inner)
+    return None if field is None else _model_inside(field.annotation, rest, inner)
+
+
+def _model_inside(annotation: Any, path: Sequence[str | int], value: Any) -> type[BaseModel] | None:
+    """Return the model of the object at a path from a value whose type is annotated."""
+    while path and isinstance(path[0], int):
+        value = value[path[0]] if isinstance(value, list) else None
+        path = path[1:]
+    models = _models_in(annotation)
+    fitting = [one for one in models if _is_of_kind(one, value)]
+    return _model_at(next(iter(fitting or models), None), path, value)
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

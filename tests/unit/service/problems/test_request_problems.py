@@ -3,7 +3,11 @@
 from typing import Any
 
 import pytest
+from fastapi.exceptions import RequestValidationError
 
+from braid.schemas.pushed_records import PushedRecords
+from braid.service.problems.request_problems import field_problems
+from braid.service.routes.push_bodies import parse_records
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -78,3 +82,15 @@ def test_all_mistakes_are_reported_at_once(client: HttpClient) -> None:
         "/buckets",
         "/bucket",
     ]
+
+
+def test_the_fields_of_the_objects_of_a_list_are_known() -> None:
+    with pytest.raises(RequestValidationError) as refused:
+        parse_records(b'[{"valeu": 7}]', "application/json")
+
+    error = refused.value
+    (problem,) = field_problems(error.errors(), body=error.body, model=PushedRecords)
+
+    assert problem.pointer == "/0/valeu"
+    assert problem.hint is not None
+    assert problem.hint.startswith("known fields: `headers`, `key`, `key_base64`")
