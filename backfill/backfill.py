@@ -40,7 +40,7 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.stored_documents import check_features
 from braid.registry.stream_entries import entry_of
-from braid.schemas import StreamEntry, TableDocument
+from braid.schemas import Actor, StreamEntry, TableDocument
 
 _CONFLICTS_MAX: Final = 10
 """Each one means that the table has changed while rows were written."""
@@ -211,7 +211,8 @@ def open_target(
         RegistryError: The columns cannot be added.
         LakeError: Registry or table cannot be read.
     """
-    Registrar(registry, catalog, clock).add_arrival_columns(identifier)
+    actor = Actor(name=f"backfill of {stream}")
+    Registrar(registry, catalog, clock, actor=actor).add_arrival_columns(identifier)
     state = read_declared_table(registry, catalog, identifier)
     entry = entry_of(state.document, stream)
     check_features(state.document, entry)

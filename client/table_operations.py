@@ -1,12 +1,13 @@
 """Operations on tables: declaration, schema changes, maintenance and metadata."""
 
-from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
 from braid.client.answers import TableAnswer, as_model, nothing
 from braid.client.operation import Call, JsonObject, Resource, operation
+from braid.client.row_operations import Timestamp, time_text
 from braid.schemas import (
+    AuditPage,
     MaintenanceStatus,
     SchemaChanges,
     TableSpec,
@@ -111,7 +112,7 @@ class TableOperations(Resource):
         *,
         snapshot_id: int | None = None,
         tag: str | None = None,
-        timestamp: str | int | datetime | None = None,
+        timestamp: Timestamp | None = None,
         last: int | None = None,
         offset: int | None = None,
         limit: int | None = None,
@@ -133,11 +134,35 @@ class TableOperations(Resource):
             query={
                 "snapshot_id": snapshot_id,
                 "tag": tag,
-                "timestamp": timestamp.isoformat()
-                if isinstance(timestamp, datetime)
-                else timestamp,
+                "timestamp": time_text(timestamp),
                 "last": last,
                 "offset": offset,
                 "limit": limit,
+            },
+        )
+
+    @operation("GET", f"{_TABLE}/audit")
+    def audit(
+        self,
+        *,
+        stream: str | None = None,
+        actor: str | None = None,
+        action: str | None = None,
+        since: Timestamp | None = None,
+        until: Timestamp | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
+    ) -> Call[AuditPage]:
+        """Return a page of the changes of the table and its streams, newest first; see `ServiceOperations.audit`."""
+        return Call(
+            decode=as_model(AuditPage),
+            query={
+                "stream": stream,
+                "actor": actor,
+                "action": action,
+                "since": time_text(since),
+                "until": time_text(until),
+                "page_size": page_size,
+                "page_token": page_token,
             },
         )

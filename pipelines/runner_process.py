@@ -4,6 +4,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from braid.pipelines.stream.ingest import SESSION_CONF, IngestContext
 from braid.pipelines.stream.ingest_starter import IngestStarter
 from braid.pipelines.stream.memory_failure import HEAP_HINT
 from braid.registry.store.progress import ProgressStore
+from braid.schemas import Actor
 
 _LOG = logging.getLogger(__name__)
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
@@ -80,6 +82,7 @@ def main(settings: RunnerSettings) -> int:
                 file_io=file_io,
                 progress=ProgressStore(file_io, settings.warehouse, clock),
                 clusters=settings.clusters,
+                actor=Actor(name=f"runner {settings.name}", address=socket.gethostname()),
             )
             _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)
             runner = Runner(

@@ -1,16 +1,23 @@
-"""Setter of a stopped stream's position: checks the move (`position_rules`), then sets it with one commit; also a dry run."""
+"""Setter of a stopped stream's position: checks the move (`position_rules`), then sets it with one commit; also a dry run.
+
+The move is a commit of the table, not a version of its document. So its entry in the audit log is created before it.
+"""
 
 from collections.abc import Callable, Mapping
 
 from braid.lake import GroupOrder, StreamPosition, Table
 from braid.registry.errors import DefinitionRefused, StreamNotStopped
 from braid.registry.position_rules import MovePlan, plan_move
+from braid.registry.store.audit_log import UNKNOWN_ACTOR, AuditNote
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
 from braid.registry.store.stored_documents import check_features
 from braid.registry.stream_entries import entry_of
 from braid.registry.takeover import COMMIT_USER
 from braid.schemas import (
+    Actor,
+    AuditAction,
+    AuditChange,
     Contract,
     DesiredState,
     OffsetsRequest,
@@ -18,6 +25,7 @@ from braid.schemas import (
     TableDocument,
     TopicOffsets,
 )
+from braid.schemas.field_problems import json_pointer
 
 
 class _PositionRevision(Contract):
@@ -40,15 +48,23 @@ def position_revision(position: StreamPosition | None) -> str | None:
 class PositionSetter:
     """Moves the positions of stopped streams of one warehouse."""
 
-    def __init__(self, store: RegistryStore, open_table: Callable[[str], Table]) -> None:
+    def __init__(
+        self,
+        store: RegistryStore,
+        open_table: Callable[[str], Table],
+        *,
+        actor: Actor = UNKNOWN_ACTOR,
+    ) -> None:
         """Create a setter.
 
         Args:
             store: The documents and leases.
             open_table: Returns the table of an identifier.
+            actor: Whom the audit log names as the one who moves the positions.
         """
         self._store = store
         self._open_table = open_table
+        self._actor = actor
 
     def plan(
         self,
@@ -114,6 +130,8 @@ class PositionSetter:
             # The epoch protects the data, not the checks above: a stream that was started meanwhile has
             # another one, and then the commit fails.
             offsets = {partition: change.after for partition, change in plan.partitions.items()}
+            note = AuditNote(actor=self._actor, action=AuditAction.SET_OFFSETS, stream=stream)
+            self._store.audit.record(note, identifier, changes=_changes(stream, plan.partitions))
             committer.move_stream(position, offsets=offsets, commit_user=COMMIT_USER)
         return plan.partitions
 
@@ -148,3 +166,14 @@ class PositionSetter:
             orders=orders,
             measured=measured,
         )
+
+
+def _changes(stream: str, partitions: Mapping[int, PartitionChange]) -> tuple[AuditChange, ...]:
+    return tuple(
+        AuditChange(
+            pointer=json_pointer(("streams", stream, "offsets", partition)),
+            before=change.before,
+            after=change.after,
+        )
+        for partition, change in sorted(partitions.items())
+    )

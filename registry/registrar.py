@@ -1,7 +1,8 @@
 """Registrar of tables and streams: registration, lifecycle verbs, deletion of streams, and requests for replays.
 
 The registrar changes the documents of tables. Runners and the command line also use it to record what they have done: a
-stream that has completed, the result of a replay, the buckets of a rescaled table. `check_table`, `completed_stream`
+stream that has completed, the result of a replay, the buckets of a rescaled table. The audit log has the changes that
+someone has requested, each with the actor that the registrar acts for (`by`). `check_table`, `completed_stream`
 and `check_replay` check a request and change nothing.
 
 A change is a function from the newest document to the next one. Each attempt calls it again with the newest document.
@@ -14,6 +15,7 @@ The base class, `TableAlterer`, makes changes of schemas. `table_dropper` drops 
 positions of streams.
 """
 
+from copy import copy
 from dataclasses import dataclass
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
@@ -33,6 +35,7 @@ from braid.registry.replay_requests import (
     without_request,
 )
 from braid.registry.rules.tables.table_rules import check_table
+from braid.registry.store.audit_log import UNKNOWN_ACTOR
 from braid.registry.store.document_writer import (
     ATTEMPTS,
     DocumentWriter,
@@ -55,6 +58,8 @@ from braid.registry.stream_entries import (
 from braid.registry.table_creator import TableCreator
 from braid.registry.takeover import fence_streams, former_owners, new_entry
 from braid.schemas import (
+    Actor,
+    AuditAction,
     DesiredState,
     FieldProblem,
     LetterSelection,
@@ -106,6 +111,7 @@ class Registrar(TableAlterer):
         *,
         clusters: KafkaClusters | None = None,
         check_tests: CheckTests | None = None,
+        actor: Actor = UNKNOWN_ACTOR,
     ) -> None:
         """Create a registrar.
 
@@ -115,13 +121,21 @@ class Registrar(TableAlterer):
             clock: Gives the creation times of tables, and the times of requests for replays.
             clusters: The clusters that streams may name; None: only `default`, which the runners know.
             check_tests: Runs the required tests of a document that is about to be written; None: they are not run.
+            actor: Whom the audit log names as the one who makes the changes.
         """
-        super().__init__(DocumentWriter(store, catalog), catalog, check_tests=check_tests)
+        writer = DocumentWriter(store, catalog, actor=actor)
+        super().__init__(writer, catalog, check_tests=check_tests)
         self._store = store
         self._clock = clock
         self._leases = store.leases()
         self._tables = TableCreator(store, catalog)
         self._streams = StreamAdmission(catalog, clusters or KafkaClusters())
+
+    def by(self, actor: Actor) -> "Registrar":
+        """Return a registrar of the same warehouse that acts for another actor."""
+        other = copy(self)
+        other._writer = self._writer.by(actor)  # of the same class
+        return other
 
     def document(self, identifier: str) -> TableDocument:
         """Return the newest document of a table.
@@ -186,12 +200,12 @@ class Registrar(TableAlterer):
                     changed = with_row_rules(newest, spec, precondition)
                     return newest if changed == newest else self._tested(changed)
 
-                document = self._writer.change(identifier, change)
+                document = self._writer.change(identifier, change, action=AuditAction.PUT_TABLE)
                 return Registration(document=document, is_new=False)
             document = self._tested(self._first_document(database, name, spec))
             check_storable(document)
             try:
-                self._tables.create(document)
+                self._tables.create(document, self._writer.note(AuditAction.PUT_TABLE))
             except RegistryConflict:
                 continue
             return Registration(document=document, is_new=True)
@@ -199,6 +213,8 @@ class Registrar(TableAlterer):
 
     def record_buckets(self, identifier: str, buckets: int) -> TableDocument:
         """Record the bucket count of a rescaled table in its declaration; its streams continue.
+
+        Whoever rescales the table creates the entry in the audit log, because the table is rescaled before.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -208,7 +224,7 @@ class Registrar(TableAlterer):
             spec = document.table.model_copy(update={"buckets": buckets})
             return document.model_copy(update={"table": spec})
 
-        return self._writer.change(identifier, change)
+        return self._writer.change(identifier, change, action=None)
 
     def completed_stream(
         self, document: TableDocument, name: str, definition: StreamDefinition
@@ -277,7 +293,10 @@ class Registrar(TableAlterer):
             entry = found.model_copy(update=changed)
             return with_entry(document, entry)
 
-        return Registration(document=self._writer.change(identifier, change), is_new=is_new)
+        changed_document = self._writer.change(
+            identifier, change, action=AuditAction.PUT_STREAM, stream=name
+        )
+        return Registration(document=changed_document, is_new=is_new)
 
     def delete_stream(
         self, identifier: str, stream: str, *, precondition: Precondition = NO_PRECONDITION
@@ -311,7 +330,7 @@ class Registrar(TableAlterer):
             streams = {name: other for name, other in document.streams.items() if name != stream}
             return document.model_copy(update={"streams": streams})
 
-        self._writer.change(identifier, change)
+        self._writer.change(identifier, change, action=AuditAction.DELETE_STREAM, stream=stream)
 
     def request_replay(
         self, identifier: str, stream: str, selection: LetterSelection, *, request_id: str
@@ -335,6 +354,8 @@ class Registrar(TableAlterer):
             lambda newest: with_request(
                 newest, stream, selection, request_id=request_id, now_ms=now_ms
             ),
+            action=AuditAction.REPLAY_DEAD_LETTERS,
+            stream=stream,
         )
         replay = document.streams[stream].replay
         assert replay is not None, "the change has set it"
@@ -351,7 +372,7 @@ class Registrar(TableAlterer):
 
     def allow_replays(self, identifier: str) -> None:
         """Note that dead letters of a table are replayed, so that versions that cannot remember them stay away."""
-        self._writer.change(identifier, with_replays)
+        self._writer.change(identifier, with_replays, action=None)
 
     def end_replay(
         self, identifier: str, stream: str, *, request_id: str, result: ReplayResult
@@ -360,6 +381,7 @@ class Registrar(TableAlterer):
         self._writer.change(
             identifier,
             lambda newest: with_result(newest, stream, request_id=request_id, result=result),
+            action=None,
         )
 
     def withdraw_replay(self, identifier: str, stream: str) -> None:
@@ -368,7 +390,12 @@ class Registrar(TableAlterer):
         Raises:
             TableNotFound, StreamNotFound: There is no such table or stream.
         """
-        self._writer.change(identifier, lambda newest: without_request(newest, stream))
+        self._writer.change(
+            identifier,
+            lambda newest: without_request(newest, stream),
+            action=AuditAction.WITHDRAW_REPLAY,
+            stream=stream,
+        )
 
     def apply_verb(
         self, identifier: str, stream: str, verb: Verb, *, reported: StreamState | None = None
@@ -394,7 +421,8 @@ class Registrar(TableAlterer):
             effect = entry_after_verb(entry, verb, reported=reported)
             return document if effect.entry == entry else with_entry(document, effect.entry)
 
-        document = self._writer.change(identifier, change)
+        action = AuditAction(f"{verb.value}_stream")
+        document = self._writer.change(identifier, change, action=action, stream=stream)
         assert effect is not None, "a change is computed before it is written"
         assert effect.entry.spec == document.streams[stream].spec, "a verb changes no definition"
         return AppliedVerb(document=document, message=effect.message)
@@ -417,7 +445,7 @@ class Registrar(TableAlterer):
             entry = entry_of(document, stream)
             return with_entry(document, completed_entry(entry, generation=generation))
 
-        self._writer.change(identifier, change)
+        self._writer.change(identifier, change, action=None)
 
     def _first_document(self, database: str, name: str, spec: TableSpec) -> TableDocument:
         return with_table_features(

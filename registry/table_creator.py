@@ -11,6 +11,7 @@ from braid.lake import Catalog, Table, TableNotFound
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.layout.physical_table import PhysicalTable, physical_table
 from braid.registry.names import case_problem
+from braid.registry.store.audit_log import AuditNote
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import FieldProblem, TableDocument
 from braid.schemas.field_problems import problem_at
@@ -40,11 +41,12 @@ class TableCreator:
         is_same = _has_layout(table, physical_table(document.table))
         return [] if is_same else [_other_table(document.identifier)]
 
-    def create(self, document: TableDocument) -> None:
+    def create(self, document: TableDocument, note: AuditNote | None = None) -> None:
         """Create a table and its first document; adopt an existing table of the same layout.
 
         Args:
             document: The document of a table that is not registered; it breaks no rule for declarations.
+            note: What the audit log says of the creation; None: nothing.
 
         Raises:
             DefinitionRefused: The name differs from another one in case alone.
@@ -60,7 +62,7 @@ class TableCreator:
                 message = f"the table {identifier} cannot be created"
                 raise DefinitionRefused(message, problems=problems)
             self._create_in_warehouse(identifier, physical_table(document.table))
-            self._store.put_table(document, expected_version=None)
+            self._store.put_table(document, expected_version=None, note=note)
 
     def _similar_names(self, identifier: str) -> Iterator[FieldProblem]:
         """Yield the database or table from which a new table's name differs in case alone."""

@@ -22,9 +22,11 @@ from braid.lake import Catalog, Clock, FileIO, TableNotFound
 from braid.registry import names
 from braid.registry.errors import RegistryConflict
 from braid.registry.stopped_streams import check_streams_stopped
+from braid.registry.store.audit_log import UNKNOWN_ACTOR, AuditNote
 from braid.registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
 from braid.registry.store.documents import RegistryStore, Versioned
 from braid.registry.store.stored_documents import is_dropped, keeps_data
+from braid.schemas import Actor, AuditAction
 
 
 class TableDropper:
@@ -38,12 +40,25 @@ class TableDropper:
         file_io: FileIO,
         warehouse: str,
         clock: Clock,
+        actor: Actor = UNKNOWN_ACTOR,
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._file_io = file_io
         self._warehouse = warehouse
         self._clock = clock
+        self._note = AuditNote(actor=actor, action=AuditAction.DROP_TABLE)
+
+    def by(self, actor: Actor) -> "TableDropper":
+        """Return a dropper of the same warehouse that acts for another actor, whom the audit log names."""
+        return TableDropper(
+            self._store,
+            self._catalog,
+            file_io=self._file_io,
+            warehouse=self._warehouse,
+            clock=self._clock,
+            actor=actor,
+        )
 
     def drop(self, identifier: str, *, keep_data: bool = False) -> None:
         """Unregister a table with its streams, and delete its files.
@@ -65,6 +80,9 @@ class TableDropper:
             raise TableNotFound(message)
         target = self._mark(identifier, keep_data=keep_data)
         if not keep_data:
+            if target.newest is None and target.created is not None:
+                # Without a document there is no version that could hold the entry.
+                self._store.audit.record(self._note, identifier)
             try:
                 self._catalog.drop_table(
                     identifier, is_meant=lambda: self._is_there(identifier, target)
@@ -113,7 +131,9 @@ class TableDropper:
                 # creates that version first, and the mark conflicts.
                 check_streams_stopped(self._file_io, self._warehouse, identifier, clock=self._clock)
             try:
-                mark = self._store.mark_dropped(identifier, expected=newest, keeps_data=keep_data)
+                mark = self._store.mark_dropped(
+                    identifier, expected=newest, keeps_data=keep_data, note=self._note
+                )
             except RegistryConflict:
                 continue
             return _Target(is_registered=is_registered, created=created, newest=mark)

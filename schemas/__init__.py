@@ -14,6 +14,7 @@
 | `progress`, `backfill` | the report of a runner; the report of a backfill |
 | `row`, `completeness`, `status` | answers of the service about one row and about all rows of a table; answers about streams, backfills and maintenance |
 | `explanation`, `certificate` | answers of the service about the origin of a row's values; a row with its records and merge rules |
+| `audit` | entries of the audit log |
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `offsets` | the position of a stream, and requests to set it |
 | `api` | other requests and answers of the HTTP API |
@@ -21,6 +22,7 @@
 """
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
+from braid.schemas.audit import Actor, AuditAction, AuditChange, AuditEntry, AuditPage, AuditRecord
 from braid.schemas.backfill import BackfillReport, BackfillState
 from braid.schemas.certificate import CertifiedRecord, CertifiedSnapshot, RowCertificate
 from braid.schemas.completeness import (
@@ -218,12 +220,18 @@ __all__ = [
     "SAMPLE_ROWS_MAX",
     "Account",
     "AccountView",
+    "Actor",
     "AddColumnChange",
     "AddSequenceGroupChange",
     "AggregateSpec",
     "AppliedChange",
     "Arrival",
     "ArrivingRecord",
+    "AuditAction",
+    "AuditChange",
+    "AuditEntry",
+    "AuditPage",
+    "AuditRecord",
     "AvailableNowTrigger",
     "AvroFormat",
     "BackPressure",

@@ -18,6 +18,7 @@ from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_fo
 from braid.records.outgoing_records import RecordProducer
 from braid.records.topic_records import TopicRecordReader
 from braid.registry.registrar import Registrar
+from braid.registry.store.audit_pages import AuditPages
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.letter_questions import LetterQuestions
@@ -42,6 +43,7 @@ from braid.service.http.row_dispatch import RowDispatch
 from braid.service.open_tables import OpenTables
 from braid.service.problems.error_handlers import install_problem_handlers
 from braid.service.routes import (
+    audit as audit_routes,
     changes,
     completeness as completeness_routes,
     dead_letters,
@@ -98,7 +100,7 @@ def create_app(
     if file_io is None:
         file_io, warehouse = file_io_for(warehouse), path_for(warehouse)
     catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock, lookups=settings.lookups)
-    store = RegistryStore(file_io, warehouse, clock)
+    store = RegistryStore(file_io, warehouse, clock, audit_retention_ms=settings.audit_retention_ms)
     bodies = BodyThread()
     tables = OpenTables(catalog, clock=clock)
     registrar = Registrar(
@@ -157,6 +159,7 @@ def create_app(
         tables=tables,
         registry=store,
         registrar=registrar,
+        audit=AuditPages(store, file_io),
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
         progress=ProgressStore(file_io, warehouse, clock),
         backfills=BackfillReports(file_io, warehouse, clock),
@@ -212,6 +215,7 @@ def _routes() -> Sequence[BaseRoute]:
         lookup_indexes,
         changes,
         inspection,
+        audit_routes,
     ):
         shared.include_router(module.router)
     return shared.routes

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from braid.lake import Clock, FileIO, Table
 from braid.records.outgoing_records import RecordProducer
 from braid.registry.registrar import Registrar
+from braid.registry.store.audit_pages import AuditPages
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.paths import without_warehouse
@@ -40,6 +41,7 @@ class Components:
         tables: The warehouse's tables, opened.
         registry: Reads documents.
         registrar: Changes documents.
+        audit: Reads the audit log.
         dropper: Drops tables.
         progress: Reads the reports of runners.
         backfills: Reads the reports of backfills.
@@ -61,6 +63,7 @@ class Components:
     tables: OpenTables
     registry: RegistryStore
     registrar: Registrar
+    audit: AuditPages
     dropper: TableDropper
     progress: ProgressStore
     backfills: BackfillReports

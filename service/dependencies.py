@@ -1,14 +1,18 @@
-"""Dependencies of routes, as annotated aliases: the app's components, the precondition of a request, and `confirm`."""
+"""Dependencies of routes, as annotated aliases: the app's components, the request's actor and precondition, and `confirm`."""
 
 from typing import Annotated
 
 from fastapi import Depends, Header, Query, Request
 
+from braid.registry.registrar import Registrar
 from braid.registry.store.revision import Precondition
+from braid.schemas import Actor
 from braid.service.components import Components
 from braid.service.control.confirmation import DESCRIPTION
 
 ANYTHING = "*"
+ANONYMOUS = "anonymous"
+"""Name of the actor of a request without a token or user."""
 
 
 # Coroutines: for a plain function the framework needs a thread, and each request would wait for a free one.
@@ -17,6 +21,27 @@ async def get_components(request: Request) -> Components:
     components = request.app.state.components
     assert isinstance(components, Components)
     return components
+
+
+ComponentsOf = Annotated[Components, Depends(get_components)]
+
+
+async def get_actor(request: Request) -> Actor:
+    """Return who makes the request, for the audit log: the principal that the access layer has found, if there is one."""
+    principal = getattr(request.state, "principal", None)
+    return Actor(
+        name=ANONYMOUS if principal is None else principal.name,
+        address=None if request.client is None else request.client.host,
+        request_id=getattr(request.state, "request_id", None),
+    )
+
+
+ActorOf = Annotated[Actor, Depends(get_actor)]
+
+
+async def get_registrar(components: ComponentsOf, actor: ActorOf) -> Registrar:
+    """Return the registrar, which acts for the request's actor."""
+    return components.registrar.by(actor)
 
 
 async def get_precondition(
@@ -40,5 +65,5 @@ async def get_precondition(
 
 
 Confirm = Annotated[str | None, Query(description=DESCRIPTION)]
-ComponentsOf = Annotated[Components, Depends(get_components)]
+RegistrarOf = Annotated[Registrar, Depends(get_registrar)]
 PreconditionOf = Annotated[Precondition, Depends(get_precondition)]

@@ -8,6 +8,7 @@ from braid.service.limits import RequestLimits
 
 # The time to live of a runner's lease: from then on another runner may have its streams.
 RUNNER_TIMEOUT_MS = 15_000
+AUDIT_RETENTION_MS = 365 * 24 * 60 * 60 * 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class ServiceSettings:
             `https://console.example`.
         limits: Bounds of requests.
         follow_ms: Pause between two looks for new snapshots of a table in use, milliseconds; 0: each request looks.
+        audit_retention_ms: Age in milliseconds from which entries of the audit log are deleted.
         lookups: Directory and bounds of the copies of files for row lookups.
     """
 
@@ -38,4 +40,5 @@ class ServiceSettings:
     origins: tuple[str, ...] = ()
     limits: RequestLimits = field(default_factory=RequestLimits)
     follow_ms: int = 0
+    audit_retention_ms: int = AUDIT_RETENTION_MS
     lookups: LookupSettings = field(default_factory=LookupSettings)

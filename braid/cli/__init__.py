@@ -5,7 +5,7 @@ table below, or the service, the runner and the demo.
 
 | module | what |
 |---|---|
-| `main` | the program, and the commands `service`, `runner`, `prepare`, `demo`, `test`, `compact` and `maintain` |
+| `main` | the program, and the commands `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain` and `audit` |
 | `table_cli` | the commands `braid table …` |
 | `stream_cli` | the commands `braid stream …` |
 | `explain_cli` | the commands `braid explain …` |
@@ -16,5 +16,6 @@ table below, or the service, the runner and the demo.
 | `alter`, `alter_clauses` | `table alter`; the parser of its clauses |
 | `changes`, `inspection`, `export/` | `table changes`, `table inspect`, `table export` |
 | `expiry`, `tags`, `rollback` | `table expire` and `consumer`, `table tag`, `table rollback` |
+| `audit` | `audit`; the actor of commands, and entries of changes that commands make without the registry |
 | `drop`, `orphans`, `rescale` | `table drop`, `table clean-orphans`, `table rescale` |
 """

@@ -15,13 +15,14 @@ from pydantic import ValidationError
 
 from braid.cli.alter_clauses import expected_form, parse_clause
 from braid.cli.arguments import refuse
+from braid.cli.audit import command_actor, record
 from braid.lake import Catalog, InvalidRequest, Problem, SystemClock, file_io_for
 from braid.registry.alteration.engine_changes import engine_changes
 from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.errors import DefinitionRefused
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
-from braid.schemas import FieldProblem, SchemaChanges, TableChange
+from braid.schemas import AuditAction, AuditChange, FieldProblem, SchemaChanges, TableChange
 from braid.service.control.table_tests.required_tests import failed_tests
 
 STANDARD_INPUT = "-"
@@ -76,11 +77,18 @@ def alter(
     table = catalog.table(identifier)
     before = table.schema.id
     if store.table(identifier) is not None:
-        registrar = Registrar(store, catalog, clock, check_tests=partial(failed_tests, clock=clock))
+        registrar = Registrar(
+            store,
+            catalog,
+            clock,
+            check_tests=partial(failed_tests, clock=clock),
+            actor=command_actor(),
+        )
         _alter_registered(registrar, identifier, changes, is_dry_run)
     elif is_dry_run:
         table.plan_alter(*engine_changes(changes))
     else:
+        record(warehouse, identifier, AuditAction.CHANGE_SCHEMA, *map(_as_change, changes))
         table.alter(*engine_changes(changes))
     if is_dry_run:
         typer.echo(f"{identifier}: the changes are valid; nothing was changed")
@@ -107,6 +115,10 @@ def _alter_registered(
         raise _refusal(error.problems) from error
     if problems:
         raise _refusal(problems)
+
+
+def _as_change(change: TableChange) -> AuditChange:
+    return AuditChange(pointer="", after=change.model_dump(mode="json", exclude_none=True))
 
 
 def _refusal(problems: Sequence[FieldProblem]) -> InvalidRequest:

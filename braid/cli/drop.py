@@ -8,6 +8,7 @@ import sys
 import typer
 
 from braid.cli.arguments import refuse
+from braid.cli.audit import command_actor
 from braid.lake import Catalog, SystemClock, file_io_for
 from braid.registry.store.documents import RegistryStore
 from braid.registry.table_dropper import TableDropper
@@ -47,6 +48,7 @@ def drop(warehouse: str, identifier: str, *, yes: str | None, keep_data: bool) -
         file_io=file_io,
         warehouse=warehouse,
         clock=clock,
+        actor=command_actor(),
     )
     dropper.drop(identifier, keep_data=keep_data)
     typer.echo(f"{identifier}: {'removed, its files are kept' if keep_data else 'dropped'}")

@@ -8,7 +8,10 @@ from datetime import UTC, datetime
 
 import typer
 
+from braid.cli.audit import record
 from braid.lake import Catalog, Clock, ExpiryResult, SystemClock
+from braid.schemas import AuditAction
+from braid.service.control.consumers import consumer_change
 
 
 def expire(
@@ -64,7 +67,10 @@ def reset_consumer(warehouse: str, identifier: str, consumer: str, snapshot: int
     Raises:
         LakeError: What `Table.reset_consumer` raises.
     """
-    Catalog(warehouse).table(identifier).reset_consumer(consumer, snapshot)
+    table = Catalog(warehouse).table(identifier)
+    change = consumer_change(table, consumer, after=snapshot)
+    record(warehouse, identifier, AuditAction.PUT_CONSUMER, change)
+    table.reset_consumer(consumer, snapshot)
     typer.echo(f"{identifier}: consumer {consumer} continues at snapshot {snapshot}")
     return 0
 
@@ -75,7 +81,11 @@ def delete_consumer(warehouse: str, identifier: str, consumer: str) -> int:
     Raises:
         LakeError: What `Table.delete_consumer` raises.
     """
-    is_deleted = Catalog(warehouse).table(identifier).delete_consumer(consumer)
+    table = Catalog(warehouse).table(identifier)
+    change = consumer_change(table, consumer, after=None)
+    if change.before is not None:
+        record(warehouse, identifier, AuditAction.DELETE_CONSUMER, change)
+    is_deleted = table.delete_consumer(consumer)
     result = f"consumer {consumer} is deleted" if is_deleted else f"no consumer {consumer}"
     typer.echo(f"{identifier}: {result}")
     return 0

@@ -11,6 +11,7 @@ import typer
 from pydantic import ValidationError
 
 from braid.cli.arguments import refuse
+from braid.cli.audit import record
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, StreamPosition, SystemClock, file_io_for
 from braid.pipelines.replay.letter_pages import LETTERS_MAX, read_page
@@ -19,7 +20,14 @@ from braid.pipelines.replay.registered_replay import RegisteredStreams
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.stream_entries import entry_of
-from braid.schemas import LetterSelection, ListedLetter, OffsetSpan, ReplayResult
+from braid.schemas import (
+    AuditAction,
+    AuditChange,
+    LetterSelection,
+    ListedLetter,
+    OffsetSpan,
+    ReplayResult,
+)
 from braid.schemas.offsets import OFFSET_MAX
 
 _SHOWN_CHARACTERS = 100
@@ -114,6 +122,8 @@ def replay(
     document = registrar.document(identifier)
     registrar.check_replay(identifier, stream, chosen)
     registrar.allow_replays(identifier)
+    change = AuditChange(pointer="", after=chosen.model_dump(mode="json", exclude_none=True))
+    record(warehouse, identifier, AuditAction.REPLAY_DEAD_LETTERS, change, stream=stream)
     run = streams.replay(
         document,
         stream,

@@ -1,4 +1,4 @@
-"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain`, and adds `table`, `stream` and `explain`.
+"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain`, `audit`, and adds `table`, `stream` and `explain`.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
 and a runner must not load the web framework. The demo parses its arguments itself.
@@ -93,6 +93,9 @@ def service(
             "looks.",
         ),
     ] = 100,
+    audit_retention: Annotated[
+        str, typer.Option(help="Age from which entries of the audit log are deleted.")
+    ] = "365 d",
     workers: Annotated[
         int,
         typer.Option(
@@ -106,6 +109,7 @@ def service(
     require_extra("service")
     # Here, not above: a runner must not load the web framework.
     from braid.cli.arguments import (
+        duration_ms,
         ensure_warehouse,
         known_clusters,
         one_line_errors,
@@ -117,6 +121,7 @@ def service(
 
     warehouse = warehouse_path(warehouse)
     known = known_clusters(clusters)
+    audit_retention_ms = duration_ms("--audit-retention", audit_retention)
     ensure_warehouse(warehouse)
     make_producer = None
     if known.allow_pushes:
@@ -144,6 +149,7 @@ def service(
                 hosts=tuple(allow_host or ()),
                 origins=tuple(allow_origin or ()),
                 follow_ms=follow_ms,
+                audit_retention_ms=audit_retention_ms,
             ),
             workers=workers,
             make_producer=make_producer,
@@ -321,6 +327,53 @@ def maintain(
     with one_line_errors():
         status = run(
             warehouse, tables or (), every_s=every, workers=workers, expires=expire, is_once=once
+        )
+    sys.exit(status)
+
+
+@app.command()
+def audit(
+    *,
+    warehouse: Warehouse,
+    table: Annotated[
+        str | None, typer.Option(help="Only changes of this table: database.table.")
+    ] = None,
+    stream: Annotated[
+        str | None, typer.Option(help="Only changes of streams of this name.")
+    ] = None,
+    actor: Annotated[str | None, typer.Option(help="Only changes by this token or user.")] = None,
+    action: Annotated[
+        str | None, typer.Option(help="Only changes of this kind, such as put_stream.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="From this time on: 2026-01-31T05:15Z, or milliseconds.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Entries to print, the newest first.")] = 100,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each entry as a JSON object.")
+    ] = False,
+) -> None:
+    """Print who changed what, when and from where, with the values before and after."""
+    # Here, not above, as for the other commands.
+    from braid.cli.arguments import check_table, existing_warehouse, one_line_errors
+    from braid.cli.audit import requested_action, show
+
+    path = existing_warehouse(warehouse)
+    if table is not None:
+        check_table(table)
+    chosen = requested_action(action)
+    with one_line_errors():
+        status = show(
+            path,
+            table=table,
+            stream=stream,
+            actor=actor,
+            action=chosen,
+            since=since,
+            until=until,
+            limit=limit,
+            as_json=as_json,
         )
     sys.exit(status)
 

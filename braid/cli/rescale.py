@@ -4,9 +4,11 @@ from contextlib import suppress
 
 import typer
 
+from braid.cli.audit import record
 from braid.lake import Catalog, SystemClock, TableNotFound, file_io_for
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
+from braid.schemas import AuditAction, AuditChange
 
 
 def rescale(warehouse: str, identifier: str, buckets: int) -> int:
@@ -20,7 +22,11 @@ def rescale(warehouse: str, identifier: str, buckets: int) -> int:
         RegistryError: The table is rescaled, and its declaration could not be updated; call again.
     """
     catalog = Catalog(warehouse)
-    done = catalog.table(identifier).rescale(buckets)
+    table = catalog.table(identifier)
+    before = table.schema.options.get("bucket")
+    change = AuditChange(pointer="/table/buckets", before=before, after=buckets)
+    record(warehouse, identifier, AuditAction.RESCALE_TABLE, change)
+    done = table.rescale(buckets)
     clock = SystemClock()
     registrar = Registrar(RegistryStore(file_io_for(warehouse), warehouse, clock), catalog, clock)
     # Tables that are not registered have no declaration to update.

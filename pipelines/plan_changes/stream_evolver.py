@@ -78,7 +78,7 @@ class RegistryEvolver:
             }
             return evolve_stream(document, schema, stream=plan.stream, new=new, wider=wider)
 
-        self.registrar.alter(plan.table, change)
+        self.registrar.alter(plan.table, change, stream=plan.stream)
 
 
 def _single(delta: SchemaDelta) -> list[tuple[str, SchemaDelta]]:

@@ -14,9 +14,10 @@ from braid.pipelines.stream.ingest import Ingest, IngestContext
 from braid.records.stream_plan import plan_stream
 from braid.registry.declared_table import read_declared_table
 from braid.registry.registrar import Registrar
+from braid.registry.store.audit_log import UNKNOWN_ACTOR
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore, newest_report, stream_key
-from braid.schemas import StreamEntry, StreamSpec, TableDocument
+from braid.schemas import Actor, StreamEntry, StreamSpec, TableDocument
 
 
 class IngestStarter:
@@ -30,6 +31,7 @@ class IngestStarter:
         file_io: FileIO,
         progress: ProgressStore,
         clusters: KafkaClusters,
+        actor: Actor = UNKNOWN_ACTOR,
     ) -> None:
         """Make a starter.
 
@@ -40,12 +42,14 @@ class IngestStarter:
             progress: Reports of runners: the last source of positions for a table that has lost those of its
                 streams.
             clusters: The Kafka clusters and schema registries that streams may read from.
+            actor: Whom the audit log names as the one who adds columns for new fields.
         """
         self._context = context
         self._warehouse = warehouse
         self._file_io = file_io
         self._progress = progress
         self._clusters = clusters
+        self._actor = actor
 
     def start(self, document: TableDocument, entry: StreamEntry) -> Ingest:
         """Claim the stream and return its running query.
@@ -58,7 +62,7 @@ class IngestStarter:
         # Opened anew for each query: a table object caches, and is not shared between threads.
         catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
         registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
-        registrar = Registrar(registry, catalog, self._context.clock)
+        registrar = Registrar(registry, catalog, self._context.clock, actor=self._actor)
         registrar.add_arrival_columns(document.identifier)
         # Read before the registration: a deletion in between leads to a missing entry, and a later deletion
         # to another epoch, which the claim refuses.

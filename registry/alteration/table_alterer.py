@@ -24,6 +24,7 @@ from braid.registry.alteration.alteration import (
 )
 from braid.registry.alteration.arrival_columns import lacks_arrival
 from braid.registry.errors import DefinitionRefused
+from braid.registry.store.audit_log import AuditNote
 from braid.registry.store.document_writer import (
     ATTEMPTS,
     DocumentWriter,
@@ -34,7 +35,7 @@ from braid.registry.store.named_request import NamedRequest
 from braid.registry.store.pending_schemas import with_applied, with_pending, with_request
 from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
 from braid.registry.store.versions import Versioned
-from braid.schemas import FieldProblem, TableDocument
+from braid.schemas import AuditAction, FieldProblem, TableDocument
 
 CheckTests = Callable[[TableDocument], list[FieldProblem]]
 """Returns the problems of a document whose required tests fail, located in the table's declaration."""
@@ -57,6 +58,7 @@ class TableAlterer:
         *,
         precondition: Precondition = NO_PRECONDITION,
         request: NamedRequest | None = None,
+        stream: str | None = None,
     ) -> TableDocument:
         """Change a table's schema and its declaration, both or neither.
 
@@ -68,6 +70,7 @@ class TableAlterer:
             plan: Returns the change for the newest document and schema; called at every attempt.
             precondition: Condition on the document's revision.
             request: The request, if it has a name: it is applied once.
+            stream: The stream whose records have caused the change, for the audit log; None: the change was requested.
 
         Returns:
             The document as the change has made it; the newest one where nothing changes.
@@ -90,7 +93,8 @@ class TableAlterer:
                 return document
             precondition.check(revision_of(document))
             checked = self._checked(newest, plan)
-            done = None if checked is None else self._made(newest, checked, request)
+            note = self._writer.note(AuditAction.CHANGE_SCHEMA, stream)
+            done = None if checked is None else self._made(newest, checked, request, note)
             if done is not None:
                 return done
         raise too_many_conflicts(identifier)
@@ -153,6 +157,7 @@ class TableAlterer:
         newest: Versioned[TableDocument],
         checked: CheckedAlteration,
         request: NamedRequest | None,
+        note: AuditNote,
     ) -> TableDocument | None:
         """Apply a change; None when another process has changed the table first."""
         before, after, schema = newest.value, checked.document, checked.schema
@@ -164,11 +169,12 @@ class TableAlterer:
             if after == before:
                 return before
             document = with_request(after.model_copy(update={"schema_id": schema.id}), request)
-            return document if self._writer.try_write(document, newest.version) else None
+            is_written = self._writer.try_write(document, newest.version, note=note)
+            return document if is_written else None
         # The document first: its version is the lock, and after a crash it lets the next writer complete
         # the change. A schema without it would be a change that no reader of the registry knows of.
         proposal = with_pending(before, after, schema, request=request)
-        if not self._writer.try_write(proposal, newest.version):
+        if not self._writer.try_write(proposal, newest.version, note=note):
             return None
         if not table.publish_schema(schema):
             return None
@@ -176,7 +182,7 @@ class TableAlterer:
         # The change is in effect. If this write fails, another process has completed the change or the
         # next writer will.
         with suppress(LakeError):
-            self._writer.try_write(done, newest.version + 1)
+            self._writer.try_write(done, newest.version + 1, note=None)
         return done
 
     def _tested(self, document: TableDocument, *, is_of_request: bool = True) -> TableDocument:

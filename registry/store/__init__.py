@@ -1,4 +1,4 @@
-"""Documents of the registry on storage: versions, leases, pending schema changes, progress reports.
+"""Documents of the registry on storage: versions, the audit log, leases, pending schema changes, progress reports.
 
 | module | what |
 |---|---|
@@ -7,6 +7,8 @@
 | `stored_documents` | the JSON of documents, which older and newer versions of the software share |
 | `revision`, `named_request` | preconditions of a change; requests that are applied once |
 | `pending_schemas` | changes of both a document and its table's schema |
+| `audit_log`, `audit_pages` | who changed what and when: entries of changes; pages of them, newest first |
+| `document_changes` | the changed values between two versions of a document |
 | `new_names` | names of tables in creation |
 | `leases` | the right of one process to run a stream, or to maintain a table |
 | `observed_ages` | ages of reports, corrected by the observations of the reading process |

@@ -3,6 +3,8 @@
 A change is a function of the newest document; after a lost race it is called again. A schema change that
 another process has left incomplete is completed first (`pending_schemas`). A document that needs features which this
 version lacks is not changed.
+
+A writer acts for an *actor*, whom the audit log names in the entry of each change.
 """
 
 from collections.abc import Callable
@@ -10,6 +12,7 @@ from collections.abc import Callable
 from braid.lake import Catalog, TableNotFound
 from braid.registry import names
 from braid.registry.errors import DefinitionRefused, RegistryConflict
+from braid.registry.store.audit_log import AuditNote
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.pending_schemas import (
     proposed_schema,
@@ -19,7 +22,7 @@ from braid.registry.store.pending_schemas import (
 from braid.registry.store.revision import revision_of
 from braid.registry.store.stored_documents import features_missing, missing_features
 from braid.registry.store.versions import Versioned
-from braid.schemas import TableDocument
+from braid.schemas import Actor, AuditAction, TableDocument
 
 ATTEMPTS = 20  # people change documents, and rarely: this many lost races in a row are a defect
 
@@ -27,9 +30,14 @@ ATTEMPTS = 20  # people change documents, and rarely: this many lost races in a 
 class DocumentWriter:
     """Reads and changes the documents of one warehouse."""
 
-    def __init__(self, store: RegistryStore, catalog: Catalog) -> None:
+    def __init__(self, store: RegistryStore, catalog: Catalog, *, actor: Actor) -> None:
         self._store = store
         self._catalog = catalog
+        self._actor = actor
+
+    def by(self, actor: Actor) -> "DocumentWriter":
+        """Return a writer that acts for another actor."""
+        return DocumentWriter(self._store, self._catalog, actor=actor)
 
     def newest(self, identifier: str) -> Versioned[TableDocument]:
         """Return the newest document in effect and its version (`effective_document`).
@@ -39,10 +47,25 @@ class DocumentWriter:
         """
         return _registered(identifier, self._store.table)
 
+    def note(self, action: AuditAction, stream: str | None = None) -> AuditNote:
+        """Return what the audit log says of a change by this writer's actor."""
+        return AuditNote(actor=self._actor, action=action, stream=stream)
+
     def change(
-        self, identifier: str, change: Callable[[TableDocument], TableDocument]
+        self,
+        identifier: str,
+        change: Callable[[TableDocument], TableDocument],
+        *,
+        action: AuditAction | None,
+        stream: str | None = None,
     ) -> TableDocument:
         """Apply a change to the newest document, write the result and return it.
+
+        Args:
+            identifier: `<database>.<table>`.
+            change: Returns the changed document; called again with the newest one after a lost race.
+            action: The kind of change for the audit log; None: nobody has requested it, so the log does not have it.
+            stream: The stream that the change concerns; None: the whole table.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -50,12 +73,13 @@ class DocumentWriter:
             RegistryConflict: Every attempt lost a race against other writers.
             DefinitionRefused: The document cannot be written.
         """
+        note = None if action is None else self.note(action, stream)
         for _ in range(ATTEMPTS):
             newest = self.settled(identifier)
             assert newest.value.pending is None, "a change starts from a settled document"
             document = change(newest.value)
             assert document.identifier == identifier, "a change renames no table"
-            if document == newest.value or self.try_write(document, newest.version):
+            if document == newest.value or self.try_write(document, newest.version, note=note):
                 return document
         raise too_many_conflicts(identifier)
 
@@ -77,7 +101,9 @@ class DocumentWriter:
             # True also if the proposing process has created this very schema meanwhile.
             is_made = table.publish_schema(proposed_schema(pending))
             document = with_applied(stored.value) if is_made else without_pending(stored.value)
-            if self.try_write(document, stored.version):
+            # The proposal has the entry of a change that is made.
+            note = None if is_made else self.note(AuditAction.WITHDRAW_SCHEMA_CHANGE)
+            if self.try_write(document, stored.version, note=note):
                 return Versioned(version=stored.version + 1, value=document)
         raise too_many_conflicts(identifier)
 
@@ -86,15 +112,22 @@ class DocumentWriter:
         stored = self._store.stored(known.value.identifier)
         return stored is not None and stored.version == known.version
 
-    def try_write(self, document: TableDocument, expected_version: int) -> bool:
+    def try_write(
+        self, document: TableDocument, expected_version: int, *, note: AuditNote | None
+    ) -> bool:
         """Write a document as the version after the expected one; return False if that is taken.
+
+        Args:
+            document: The whole document.
+            expected_version: The version that the document was made from.
+            note: What the audit log says of the change; None: nothing.
 
         Raises:
             DefinitionRefused: The document cannot be written.
         """
         check_storable(document)
         try:
-            self._store.put_table(document, expected_version=expected_version)
+            self._store.put_table(document, expected_version=expected_version, note=note)
         except RegistryConflict:
             return False
         return True

@@ -6,26 +6,35 @@ Each version contains a random id of the write that created it. If a write is re
 exists, the writer compares the stored content with its own. The same id means that its own write succeeded:
 the response was lost, and the object store's client repeated the request. Without the id, another process's
 write of the same declaration would look the same.
+
+A version also holds the newest entry of the audit log. The writer of the next entry first keeps this one in `audit_log`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import uuid4
+
+from pydantic import ValidationError
 
 from braid.lake import Catalog, Clock, FileIO, LakeError, TableNotFound, TableSchema
 from braid.registry.errors import FeaturesMissing, RegistryConflict
 from braid.registry.store import paths
+from braid.registry.store.audit_log import AuditLog, AuditNote
+from braid.registry.store.document_changes import bounded_changes, document_changes
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.new_names import NewNames
 from braid.registry.store.pending_schemas import effective_document
 from braid.registry.store.stored_documents import (
     dump_document,
     dump_dropped,
+    held_entry,
     is_dropped,
     parse_document,
+    parse_stored,
 )
 from braid.registry.store.versions import Versioned, VersionedFile
-from braid.schemas import TableDocument
+from braid.schemas import AuditChange, AuditEntry, TableDocument
 
 __all__ = ["RegisteredTables", "RegistryStore", "Versioned"]
 
@@ -48,10 +57,27 @@ class RegisteredTables:
 class RegistryStore:
     """Reads and writes the documents of a warehouse; keeps nothing in memory."""
 
-    def __init__(self, file_io: FileIO, warehouse: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        file_io: FileIO,
+        warehouse: str,
+        clock: Clock,
+        *,
+        audit_retention_ms: int | None = None,
+    ) -> None:
+        """Create the object; reads nothing yet.
+
+        Args:
+            file_io: Storage.
+            warehouse: Absolute path.
+            clock: Gives the times of changes.
+            audit_retention_ms: Age in milliseconds from which this process deletes entries of the audit log; None: it
+                deletes none.
+        """
         self._file_io = file_io
         self._warehouse = warehouse
         self._clock = clock
+        self.audit = AuditLog(file_io, warehouse, clock, retention_ms=audit_retention_ms)
 
     def leases(self) -> LeaseStore:
         """Return the leases of the same warehouse."""
@@ -131,7 +157,13 @@ class RegistryStore:
         """Return the newest version as its bytes, which may be the mark of a dropped table; None when there is none."""
         return self._file(identifier).latest()
 
-    def put_table(self, document: TableDocument, *, expected_version: int | None) -> int:
+    def put_table(
+        self,
+        document: TableDocument,
+        *,
+        expected_version: int | None,
+        note: AuditNote | None = None,
+    ) -> int:
         """Write the next version of a table's document and return its number.
 
         Fields of the previous version that this software does not know are kept.
@@ -139,23 +171,40 @@ class RegistryStore:
         Args:
             document: The whole document.
             expected_version: The version that the document was made from; None: there is none yet.
+            note: What the audit log says of the change; None: nothing, because nobody has requested it.
 
         Raises:
             RegistryConflict: Another writer has created the version. Read it, check again, and try again.
         """
         assert expected_version is None or expected_version >= 1
-        before, version = None, expected_version
-        if version is None:
+        identifier, before = document.identifier, None
+        if expected_version is None:
             # After the mark of a dropped table of the same name, so that versions never repeat.
-            version = self._dropped_version(document.identifier)
+            newest = self._file(identifier).latest()
+            superseded = newest if newest is not None and is_dropped(newest.value) else None
+            version = 0 if superseded is None else superseded.version
         else:
-            before = self._file(document.identifier).read(version)
-        data = dump_document(document, before=before, write_id=str(uuid4()))
-        self._create(document.identifier, version + 1, data)
+            version = expected_version
+            before = self._file(identifier).read(version)
+            superseded = None if before is None else Versioned(version=version, value=before)
+        entry = None
+        if note is not None:
+            old = None if before is None else parse_stored(TableDocument, before)
+            changes = document_changes(old, document)
+            entry = self._entry(identifier, note, superseded, version=version + 1, changes=changes)
+        elif before is None and superseded is not None:
+            self._keep_entry(identifier, superseded)
+        data = dump_document(document, before=before, write_id=str(uuid4()), audit=entry)
+        self._create(identifier, version + 1, data)
         return version + 1
 
     def mark_dropped(
-        self, identifier: str, *, expected: Versioned[bytes], keeps_data: bool
+        self,
+        identifier: str,
+        *,
+        expected: Versioned[bytes],
+        keeps_data: bool,
+        note: AuditNote,
     ) -> Versioned[bytes]:
         """Mark a table as not registered any more, as the next version of its document, and return the mark.
 
@@ -163,13 +212,15 @@ class RegistryStore:
             identifier: `<database>.<table>`.
             expected: The newest version; no other is superseded.
             keeps_data: The table's files stay.
+            note: What the audit log says of the drop.
 
         Raises:
             RegistryConflict: Another writer has created the version, or the document is that of another
                 table, which was created after `expected` was read.
         """
         file, version = self._file(identifier), expected.version + 1
-        mark = dump_dropped(write_id=str(uuid4()), keeps_data=keeps_data)
+        entry = self._entry(identifier, note, expected, version=version)
+        mark = dump_dropped(write_id=str(uuid4()), keeps_data=keeps_data, audit=entry)
         self._create(identifier, version, mark)
         marked = Versioned(version=version, value=mark)
         superseded = file.read(expected.version)
@@ -195,16 +246,58 @@ class RegistryStore:
         if file.latest() != mark:
             return
         if mark is not None:
+            self._keep_entry(identifier, mark)
             file.delete_until(mark.version)
         # On a disk the empty directory would stay. A document that is created between these two calls is lost:
         # no storage deletes a directory on the condition that it is empty.
         if file.latest() is None:
             self._file_io.delete_tree(paths.table_directory(self._warehouse, identifier))
 
-    def _dropped_version(self, identifier: str) -> int:
-        """Return the version that marks a table as dropped; 0 when the newest version does not."""
-        newest = self._file(identifier).latest()
-        return newest.version if newest is not None and is_dropped(newest.value) else 0
+    def held_entry(self, identifier: str, version: Versioned[bytes]) -> dict[str, Any] | None:
+        """Return the entry of the audit log that a version holds, as it is stored; None if it holds none.
+
+        The mark of a dropped table does not hold the declaration before the drop, which is added here.
+
+        Args:
+            identifier: `<database>.<table>`.
+            version: The newest version of the table's document.
+        """
+        entry = held_entry(version.value)
+        if entry is None or not is_dropped(version.value):
+            return entry
+        before = self._file(identifier).read(version.version - 1)
+        if before is None or is_dropped(before):
+            return entry
+        try:
+            document = parse_stored(TableDocument, before)
+        except ValidationError:  # a drop removes a document that cannot be read, too
+            return entry
+        changes, left_out = bounded_changes(document_changes(document, None))
+        shown = [change.model_dump(mode="json", exclude_none=True) for change in changes]
+        return {**entry, "changes": shown, "changes_left_out": left_out}
+
+    def _entry(
+        self,
+        identifier: str,
+        note: AuditNote,
+        superseded: Versioned[bytes] | None,
+        *,
+        version: int,
+        changes: tuple[AuditChange, ...] = (),
+    ) -> AuditEntry:
+        """Return the entry of a change, after the entry that its version supersedes is kept in the log."""
+        last_ms = 0 if superseded is None else self._keep_entry(identifier, superseded)
+        return note.entry(
+            identifier,
+            time_ms=max(last_ms, self._clock.now_ms()),
+            version=version,
+            changes=changes,
+        )
+
+    def _keep_entry(self, identifier: str, version: Versioned[bytes]) -> int:
+        """Keep the entry that a version holds in the log, and return its time; 0 if it holds none."""
+        held = self.held_entry(identifier, version)
+        return 0 if held is None else self.audit.keep(held)
 
     def _create(self, identifier: str, version: int, data: bytes) -> None:
         if not self._file(identifier).create(version, data):

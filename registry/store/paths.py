@@ -55,6 +55,11 @@ def new_names_directory(warehouse: str) -> str:
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/new-names"
 
 
+def audit_directory(warehouse: str) -> str:
+    """Return the directory with one directory per day of the audit log."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/audit"
+
+
 def without_warehouse(warehouse: str) -> Callable[[str], str]:
     """Return a function that puts `<warehouse>` in place of the warehouse's address in a text.
 

@@ -9,6 +9,9 @@
    feature may hold values that an older version cannot parse at all; that version reports the missing feature
    instead. This module lists all features, each with the declarations that need it.
 
+3. A version holds the newest entry of the audit log: its own or, if its change is not in the log, that of an earlier
+   version. Older versions of the software keep the entry as an unknown field.
+
 The mark that stands for the document of a dropped table is here, too (`dump_dropped`).
 
 In requests an unknown field is a mistake and is refused.
@@ -24,6 +27,7 @@ from braid.formats.part_conditions import reads_parts
 from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
 from braid.schemas import (
+    AuditEntry,
     AvroFormat,
     ColumnSource,
     IntervalTrigger,
@@ -138,6 +142,7 @@ _WRITE_ID: Final = "write_id"
 _DROPPED: Final = "dropped"
 _KEEPS_DATA: Final = "keeps_data"
 _DROPPED_BYTES_MAX: Final = 1_000
+_AUDIT: Final = "audit"
 _NAMES: Final = ("name", "column", "key")
 """Fields that identify an entry of a list; the first that an entry has is taken."""
 
@@ -284,13 +289,20 @@ def features_missing(what: str, missing: Sequence[str]) -> FeaturesMissing:
     return FeaturesMissing(message, missing=tuple(missing))
 
 
-def dump_document(document: TableDocument, *, before: bytes | None, write_id: str) -> bytes:
+def dump_document(
+    document: TableDocument,
+    *,
+    before: bytes | None,
+    write_id: str,
+    audit: AuditEntry | None = None,
+) -> bytes:
     """Return a document as it is stored.
 
     Args:
         document: The whole document.
         before: The version that it was made from, whose unknown fields are kept; None for the first.
         write_id: Unique to this write.
+        audit: The entry of the change in the audit log; None: the version keeps the entry that `before` holds.
     """
     content: dict[str, Any] = document.model_dump(mode="json")
     if before is not None:
@@ -298,7 +310,19 @@ def dump_document(document: TableDocument, *, before: bytes | None, write_id: st
         known = parse_stored(TableDocument, old).model_dump(mode="json")
         content = _with_unknown(content, old, known)
     content[_WRITE_ID] = write_id
+    if audit is not None:
+        content[_AUDIT] = audit.model_dump(mode="json", exclude_none=True)
     return orjson.dumps(content, option=orjson.OPT_INDENT_2)
+
+
+def held_entry(data: bytes) -> dict[str, Any] | None:
+    """Return the entry of the audit log that a version or mark holds, as it is stored; None if it holds none."""
+    try:
+        content = orjson.loads(data)
+    except ValueError:  # a damaged document is reported by those who need more of it
+        return None
+    entry = content.get(_AUDIT) if isinstance(content, dict) else None
+    return entry if isinstance(entry, dict) else None
 
 
 def _with_unknown(new: Any, old: Any, known: Any) -> Any:
@@ -318,13 +342,14 @@ def _with_unknown(new: Any, old: Any, known: Any) -> Any:
         }
     if isinstance(new, list) and isinstance(old, list) and isinstance(known, list):
         # Entries move, so they are matched by name; those without a name have no unknown fields kept.
-        pairs = {_name(one): (one, seen) for one, seen in zip(old, known, strict=True)}
+        pairs = {entry_name(one): (one, seen) for one, seen in zip(old, known, strict=True)}
         pairs.pop(None, None)
-        return [_with_unknown(one, *pairs.get(_name(one), (None, None))) for one in new]
+        return [_with_unknown(one, *pairs.get(entry_name(one), (None, None))) for one in new]
     return new
 
 
-def _name(entry: object) -> str | None:
+def entry_name(entry: object) -> str | None:
+    """Return what identifies an entry of a list in a document; None if nothing does."""
     if not isinstance(entry, dict):
         return None
     return next((f"{key} {entry[key]}" for key in _NAMES if key in entry), None)
@@ -346,9 +371,17 @@ def _listed_features(content: object) -> set[str]:
     }
 
 
-def dump_dropped(*, write_id: str, keeps_data: bool) -> bytes:
+def dump_dropped(*, write_id: str, keeps_data: bool, audit: AuditEntry) -> bytes:
     """Return the stored mark of a table that is not registered any more, and whose files stay or not."""
-    return orjson.dumps({_WRITE_ID: write_id, _DROPPED: True, _KEEPS_DATA: keeps_data})
+    assert not audit.changes, "the declaration before the drop is in the version before the mark"
+    entry = audit.model_dump(
+        mode="json", exclude_none=True, exclude={"changes", "changes_left_out"}
+    )
+    mark = orjson.dumps(
+        {_WRITE_ID: write_id, _DROPPED: True, _KEEPS_DATA: keeps_data, _AUDIT: entry}
+    )
+    assert len(mark) <= _DROPPED_BYTES_MAX, "longer marks would be read as documents"
+    return mark
 
 
 def is_dropped(data: bytes) -> bool:

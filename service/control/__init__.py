@@ -20,5 +20,6 @@
 | `dead_letters` | numbers of a stream's dead letters, and pages of them that a runner reads |
 | `stream_trial` | the trial of a stream with sample records |
 | `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
+| `audit_page` | pages of the audit log |
 | `page_token`, `confirmation` | tokens of pages; the parameter `confirm` |
 """

@@ -7,7 +7,10 @@ from contextlib import suppress
 
 from braid.lake import ConsumerFile, InvalidRequest, LakeError, Problem, Table
 from braid.lake.snapshots.lease import LEASE_PREFIX
+from braid.registry.store.audit_log import AuditLog, AuditNote
+from braid.schemas import Actor, AuditAction, AuditChange
 from braid.schemas.api import ConsumerList, ConsumerView
+from braid.schemas.field_problems import json_pointer
 from braid.service.control.confirmation import not_confirmed
 from braid.service.times import iso_utc
 
@@ -18,7 +21,13 @@ def list_consumers(table: Table) -> ConsumerList:
 
 
 def set_consumer(
-    table: Table, consumer: str, next_snapshot_id: int, *, confirm: str | None
+    table: Table,
+    consumer: str,
+    next_snapshot_id: int,
+    *,
+    confirm: str | None,
+    audit: AuditLog,
+    actor: Actor,
 ) -> ConsumerView:
     """Set the position of a consumer, and return it.
 
@@ -27,6 +36,8 @@ def set_consumer(
         consumer: The consumer's id.
         next_snapshot_id: The first snapshot that the consumer still needs.
         confirm: The id again; without it an existing consumer is not moved.
+        audit: The audit log, which gets an entry before the consumer is set.
+        actor: Who sets it.
 
     Raises:
         InvalidRequest: The id is not valid, it is that of a lease, or the consumer exists and the
@@ -35,12 +46,24 @@ def set_consumer(
     _refuse_lease(consumer)
     if confirm != consumer and any(file.id == consumer for file in table.consumers()):
         raise not_confirmed(consumer, "the consumer exists, and may be used by another reader")
+    change = consumer_change(table, consumer, after=next_snapshot_id)
+    note = AuditNote(actor=actor, action=AuditAction.PUT_CONSUMER)
+    audit.record(note, table.identifier, changes=(change,))
     table.reset_consumer(consumer, next_snapshot_id)
     return next(_view(file) for file in table.consumers() if file.id == consumer)
 
 
-def remove_consumer(table: Table, consumer: str, *, confirm: str | None) -> None:
+def remove_consumer(
+    table: Table, consumer: str, *, confirm: str | None, audit: AuditLog, actor: Actor
+) -> None:
     """Delete a consumer; no effect if it does not exist.
+
+    Args:
+        table: The table.
+        consumer: The consumer's id.
+        confirm: The id again.
+        audit: The audit log, which gets an entry before the consumer is deleted.
+        actor: Who deletes it.
 
     Raises:
         InvalidRequest: The id is that of a lease, or the request is not confirmed.
@@ -48,6 +71,9 @@ def remove_consumer(table: Table, consumer: str, *, confirm: str | None) -> None
     _refuse_lease(consumer)
     if confirm != consumer:
         raise not_confirmed(consumer, "the snapshots that it keeps may expire at once")
+    change = consumer_change(table, consumer, after=None)
+    note = AuditNote(actor=actor, action=AuditAction.DELETE_CONSUMER)
+    audit.record(note, table.identifier, changes=(change,))
     table.delete_consumer(consumer)
 
 
@@ -71,6 +97,17 @@ def last_known_snapshot(table: Table, consumer: str, *, hint: str) -> int:
     problem = Problem(field="consumer", value=consumer, message=found, hint=hint)
     message = f"the beginning of the changes of {table.identifier} is not known"
     raise InvalidRequest(message, problems=[problem])
+
+
+def consumer_change(table: Table, consumer: str, *, after: int | None) -> AuditChange:
+    """Return the change of a consumer's position for the audit log; `after` is the next snapshot, None: it is deleted."""
+    known = (file.consumer for file in table.consumers() if file.id == consumer)
+    position = next(known, None)
+    return AuditChange(
+        pointer=json_pointer(("consumers", consumer, "next_snapshot_id")),
+        before=None if position is None else position.next_snapshot,
+        after=after,
+    )
 
 
 def _refuse_lease(consumer: str) -> None:

@@ -16,5 +16,6 @@
 | `lookup_indexes` | rows by the columns of lookup indexes |
 | `row_events` | subscriptions to rows, as server-sent events |
 | `changes` | changes between snapshots, and consumers |
+| `audit` | the audit log |
 | `inspection` | a table's metadata: snapshots, files, partitions and more |
 """

@@ -16,7 +16,7 @@ from braid.service.checked_body import CheckedBody
 from braid.service.control.changes import first_position, position_of, read_page
 from braid.service.control.consumers import list_consumers, remove_consumer, set_consumer
 from braid.service.control.read_at_parameters import bound_of_changes
-from braid.service.dependencies import ComponentsOf, Confirm
+from braid.service.dependencies import ActorOf, ComponentsOf, Confirm
 from braid.service.json_response import json_response
 
 PAGE_SIZE = 1_000
@@ -89,6 +89,7 @@ def get_consumers(components: ComponentsOf, database: str, table: str) -> Consum
 @router.put("/consumers/{consumer}")
 def put_consumer(
     components: ComponentsOf,
+    actor: ActorOf,
     database: str,
     table: str,
     consumer: str,
@@ -100,13 +101,25 @@ def put_consumer(
     An existing consumer is moved only if `confirm` is its name.
     """
     found = components.tables.get(f"{database}.{table}")
-    return set_consumer(found, consumer, position.next_snapshot_id, confirm=confirm)
+    return set_consumer(
+        found,
+        consumer,
+        position.next_snapshot_id,
+        confirm=confirm,
+        audit=components.registry.audit,
+        actor=actor,
+    )
 
 
 @router.delete("/consumers/{consumer}", status_code=204)
 def delete_consumer(
-    components: ComponentsOf, database: str, table: str, consumer: str, confirm: Confirm = None
+    components: ComponentsOf,
+    actor: ActorOf,
+    database: str,
+    table: str,
+    consumer: str,
+    confirm: Confirm = None,
 ) -> None:
     """Delete a consumer, whose name `confirm` has to repeat; 204 also if it does not exist."""
     found = components.tables.get(f"{database}.{table}")
-    remove_consumer(found, consumer, confirm=confirm)
+    remove_consumer(found, consumer, confirm=confirm, audit=components.registry.audit, actor=actor)

@@ -11,7 +11,7 @@ from braid.schemas import DeadLetters, LetterSelection, RequestedReplay
 from braid.schemas.offsets import OFFSET_MAX, PARTITIONS_MAX
 from braid.service.checked_body import CheckedBody
 from braid.service.control.dead_letters import LetterReader, letter_counts, letter_selection
-from braid.service.dependencies import ComponentsOf
+from braid.service.dependencies import ComponentsOf, RegistrarOf
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams/{stream}/dead-letters",
@@ -61,15 +61,13 @@ def list_dead_letters(
 
 @router.post("/replay", status_code=202)
 def replay_dead_letters(
-    components: ComponentsOf, database: str, table: str, stream: str, body: LetterSelection
+    registrar: RegistrarOf, database: str, table: str, stream: str, body: LetterSelection
 ) -> RequestedReplay:
     """Have the runner of the stream write the records of dead letters, each once; `GET` has the result."""
-    return components.registrar.request_replay(
-        f"{database}.{table}", stream, body, request_id=uuid4().hex
-    )
+    return registrar.request_replay(f"{database}.{table}", stream, body, request_id=uuid4().hex)
 
 
 @router.delete("/replay", status_code=204)
-def withdraw_replay(components: ComponentsOf, database: str, table: str, stream: str) -> None:
+def withdraw_replay(registrar: RegistrarOf, database: str, table: str, stream: str) -> None:
     """Withdraw the replay that is under way; what was replayed stays so."""
-    components.registrar.withdraw_replay(f"{database}.{table}", stream)
+    registrar.withdraw_replay(f"{database}.{table}", stream)

@@ -17,7 +17,7 @@ from braid.schemas import (
 from braid.service.checked_body import CheckedBody
 from braid.service.components import Components
 from braid.service.control.stream_offsets import measured_offsets, stream_offsets
-from braid.service.dependencies import ComponentsOf, PreconditionOf
+from braid.service.dependencies import ActorOf, ComponentsOf, PreconditionOf
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams/{stream}/offsets",
@@ -38,6 +38,7 @@ def get_offsets(
 @router.put("")
 def put_offsets(
     components: ComponentsOf,
+    actor: ActorOf,
     precondition: PreconditionOf,
     database: str,
     table: str,
@@ -47,7 +48,8 @@ def put_offsets(
 ) -> OffsetsChanged:
     """Set where a stopped stream continues; the other partitions stay. 409 unless it is stopped and released."""
     document = components.registrar.document(f"{database}.{table}")
-    partitions = _setter(components).set_position(
+    setter = PositionSetter(components.registry, components.tables.get, actor=actor)
+    partitions = setter.set_position(
         document,
         stream,
         body,
@@ -64,16 +66,12 @@ def validate_offsets(
 ) -> OffsetsValidation:
     """Return what `PUT` would read again or skip, and the problems for which it would refuse; changes nothing."""
     document = components.registrar.document(f"{database}.{table}")
-    plan = _setter(components).plan(
+    plan = PositionSetter(components.registry, components.tables.get).plan(
         document, stream, body, measured=_measured(components, document, stream)
     )
     return OffsetsValidation(
         valid=not plan.problems, partitions=plan.partitions, errors=plan.problems
     )
-
-
-def _setter(components: Components) -> PositionSetter:
-    return PositionSetter(components.registry, components.tables.get)
 
 
 def _offsets(

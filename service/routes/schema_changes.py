@@ -10,7 +10,7 @@ from braid.schemas import SchemaChanges
 from braid.schemas.api import SchemaList, TableView, Validation
 from braid.service.checked_body import CheckedBody
 from braid.service.control.schema_history import schema_history
-from braid.service.dependencies import ComponentsOf, PreconditionOf
+from braid.service.dependencies import ComponentsOf, PreconditionOf, RegistrarOf
 from braid.service.routes.table_response import table_response
 
 KEY_LENGTH_MAX = 255
@@ -25,6 +25,7 @@ IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=KEY_LENGT
 @router.post("/schema-changes")
 def change_schema(
     components: ComponentsOf,
+    registrar: RegistrarOf,
     precondition: PreconditionOf,
     database: str,
     table: str,
@@ -38,7 +39,7 @@ def change_schema(
     and other changes with the same key are refused.
     """
     key = idempotency_key
-    document = components.registrar.alter(
+    document = registrar.alter(
         f"{database}.{table}",
         plan_changes(changes.changes),
         precondition=precondition,

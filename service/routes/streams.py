@@ -9,6 +9,7 @@ from fastapi import APIRouter, Response
 
 from braid.lake import StreamPosition
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
+from braid.registry.registrar import Registrar
 from braid.registry.store.progress import Report, RunnerReports, current_report, stream_key
 from braid.registry.store.revision import revision_of
 from braid.registry.stream_entries import Verb, entry_of
@@ -31,7 +32,7 @@ from braid.service.control.backfill_status import (
 from braid.service.control.newest_commit import newest_commit_of
 from braid.service.control.stream_status import reported_state, stream_status
 from braid.service.control.stream_trial import tried_stream
-from braid.service.dependencies import ComponentsOf, PreconditionOf
+from braid.service.dependencies import ComponentsOf, PreconditionOf, RegistrarOf
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams", tags=["streams"], route_class=CheckedBody
@@ -47,7 +48,7 @@ def list_streams(components: ComponentsOf, database: str, table: str) -> StreamL
 
 @router.put("/{stream}", responses={201: {"model": StreamView}})
 def put_stream(
-    components: ComponentsOf,
+    registrar: RegistrarOf,
     precondition: PreconditionOf,
     database: str,
     table: str,
@@ -56,7 +57,7 @@ def put_stream(
     response: Response,
 ) -> StreamView:
     """Register a stream, or change it: 201 if it is new, else 200. A new one starts at once."""
-    registered = components.registrar.put_stream(
+    registered = registrar.put_stream(
         f"{database}.{table}", stream, definition, precondition=precondition
     )
     response.status_code = 201 if registered.is_new else 200
@@ -73,10 +74,10 @@ def get_stream(
 
 @router.delete("/{stream}", status_code=204)
 def delete_stream(
-    components: ComponentsOf, precondition: PreconditionOf, database: str, table: str, stream: str
+    registrar: RegistrarOf, precondition: PreconditionOf, database: str, table: str, stream: str
 ) -> None:
     """Delete a stopped stream, so that another one may own its group; its rows stay."""
-    components.registrar.delete_stream(f"{database}.{table}", stream, precondition=precondition)
+    registrar.delete_stream(f"{database}.{table}", stream, precondition=precondition)
 
 
 @router.post("/{stream}/validate")
@@ -101,39 +102,51 @@ def get_stream_status(
 
 
 @router.post("/{stream}/start", status_code=202)
-def start_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
+def start_stream(
+    components: ComponentsOf, registrar: RegistrarOf, database: str, table: str, stream: str
+) -> VerbAnswer:
     """Start the stream; one that failed or waits tries again at once. `message` states the effect."""
-    return _apply_verb(components, f"{database}.{table}", stream, Verb.START)
+    return _apply_verb(components, registrar, f"{database}.{table}", stream, Verb.START)
 
 
 @router.post("/{stream}/pause", status_code=202)
-def pause_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
+def pause_stream(
+    components: ComponentsOf, registrar: RegistrarOf, database: str, table: str, stream: str
+) -> VerbAnswer:
     """Pause the stream: it reads nothing, and its runner keeps it."""
-    return _apply_verb(components, f"{database}.{table}", stream, Verb.PAUSE)
+    return _apply_verb(components, registrar, f"{database}.{table}", stream, Verb.PAUSE)
 
 
 @router.post("/{stream}/resume", status_code=202)
-def resume_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
+def resume_stream(
+    components: ComponentsOf, registrar: RegistrarOf, database: str, table: str, stream: str
+) -> VerbAnswer:
     """Resume the stream where it was paused or stopped; one that failed tries again at once."""
-    return _apply_verb(components, f"{database}.{table}", stream, Verb.RESUME)
+    return _apply_verb(components, registrar, f"{database}.{table}", stream, Verb.RESUME)
 
 
 @router.post("/{stream}/restart", status_code=202)
-def restart_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
+def restart_stream(
+    components: ComponentsOf, registrar: RegistrarOf, database: str, table: str, stream: str
+) -> VerbAnswer:
     """Restart the query of a stream; 409 unless its desired state is RUNNING."""
-    return _apply_verb(components, f"{database}.{table}", stream, Verb.RESTART)
+    return _apply_verb(components, registrar, f"{database}.{table}", stream, Verb.RESTART)
 
 
 @router.post("/{stream}/stop", status_code=202)
-def stop_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
+def stop_stream(
+    components: ComponentsOf, registrar: RegistrarOf, database: str, table: str, stream: str
+) -> VerbAnswer:
     """Stop the stream: its runner releases it. Its position stays in the table."""
-    return _apply_verb(components, f"{database}.{table}", stream, Verb.STOP)
+    return _apply_verb(components, registrar, f"{database}.{table}", stream, Verb.STOP)
 
 
-def _apply_verb(components: Components, identifier: str, stream: str, verb: Verb) -> VerbAnswer:
+def _apply_verb(
+    components: Components, registrar: Registrar, identifier: str, stream: str, verb: Verb
+) -> VerbAnswer:
     report = _report(components, components.progress.read_all(), identifier, stream)
     reported = reported_state(report, alive_since_ms=_alive_since_ms(components))
-    applied = components.registrar.apply_verb(identifier, stream, verb, reported=reported)
+    applied = registrar.apply_verb(identifier, stream, verb, reported=reported)
     status = _status(components, applied.document, stream)
     return VerbAnswer(
         **dict(status),

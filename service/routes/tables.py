@@ -11,7 +11,13 @@ from braid.service.checked_body import CheckedBody
 from braid.service.control.confirmation import not_confirmed
 from braid.service.control.maintenance_status import maintenance_status
 from braid.service.control.page_token import decode_token, encode_token
-from braid.service.dependencies import ComponentsOf, Confirm, PreconditionOf
+from braid.service.dependencies import (
+    ActorOf,
+    ComponentsOf,
+    Confirm,
+    PreconditionOf,
+    RegistrarOf,
+)
 from braid.service.routes.table_response import table_response
 
 PAGE_SIZE = 100
@@ -40,6 +46,7 @@ def list_tables(
 @router.put("/{database}/{table}", responses={201: {"model": TableView}})
 def put_table(
     components: ComponentsOf,
+    registrar: RegistrarOf,
     precondition: PreconditionOf,
     database: str,
     table: str,
@@ -47,7 +54,7 @@ def put_table(
     response: Response,
 ) -> TableView:
     """Create a table: 201 if it is new, 200 if it exists with this declaration, else 409."""
-    registered = components.registrar.put_table(database, table, spec, precondition=precondition)
+    registered = registrar.put_table(database, table, spec, precondition=precondition)
     response.status_code = 201 if registered.is_new else 200
     return table_response(components, registered.document, response)
 
@@ -62,6 +69,7 @@ def get_table(components: ComponentsOf, database: str, table: str, response: Res
 @router.delete("/{database}/{table}", status_code=204)
 def drop_table(
     components: ComponentsOf,
+    actor: ActorOf,
     database: str,
     table: str,
     confirm: Confirm = None,
@@ -75,7 +83,7 @@ def drop_table(
     identifier = f"{database}.{table}"
     if confirm not in (table, identifier):
         raise not_confirmed(identifier, "the table and all its rows would be deleted")
-    components.dropper.drop(identifier, keep_data=keep_data)
+    components.dropper.by(actor).drop(identifier, keep_data=keep_data)
 
 
 @router.post("/{database}/{table}/validate")

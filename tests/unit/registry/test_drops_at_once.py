@@ -10,8 +10,10 @@ import pytest
 from braid.lake import Catalog, FileIO, LakeError, ManualClock, MemoryFileIO, TableNotFound
 from braid.registry.errors import RegistryError
 from braid.registry.registrar import Registrar
+from braid.registry.store.audit_log import UNKNOWN_ACTOR, AuditNote
 from braid.registry.store.documents import RegistryStore
 from braid.registry.table_dropper import TableDropper
+from braid.schemas import AuditAction
 from tests.support.faulty_file_io import Died, FaultyFileIO
 from tests.support.table_files import copied
 from tests.unit.registry.shop import orders
@@ -87,7 +89,8 @@ def unregistered_in_part(shop: Shop) -> None:
     shop.create(OLD)
     newest = shop.store.newest(ORDERS)
     assert newest is not None
-    shop.store.mark_dropped(ORDERS, expected=newest, keeps_data=True)
+    note = AuditNote(actor=UNKNOWN_ACTOR, action=AuditAction.DROP_TABLE)
+    shop.store.mark_dropped(ORDERS, expected=newest, keeps_data=True, note=note)
 
 
 def unregistered(shop: Shop) -> None:

@@ -24,6 +24,7 @@ from braid.registry.errors import (
 )
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.registrar import Registrar
+from braid.registry.store.audit_log import AuditNote
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.revision import Precondition, revision_of
 from braid.registry.stream_entries import Verb
@@ -48,11 +49,17 @@ class RacingStore(RegistryStore):
         super().__init__(file_io, "/w", clock)
         self.happens: Callable[[], object] | None = None
 
-    def put_table(self, document: TableDocument, *, expected_version: int | None) -> int:
+    def put_table(
+        self,
+        document: TableDocument,
+        *,
+        expected_version: int | None,
+        note: AuditNote | None = None,
+    ) -> int:
         happens, self.happens = self.happens, None
         if happens is not None:
             happens()
-        return super().put_table(document, expected_version=expected_version)
+        return super().put_table(document, expected_version=expected_version, note=note)
 
 
 @pytest.fixture

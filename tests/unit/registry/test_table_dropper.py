@@ -6,6 +6,7 @@ from braid.lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
 from braid.registry.errors import DefinitionRefused, RegistryConflict, StreamNotStopped
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.registrar import Registrar
+from braid.registry.store.audit_log import AuditNote
 from braid.registry.store.documents import RegistryStore, Versioned
 from braid.registry.store.leases import LeaseStore
 from braid.registry.stream_entries import Verb
@@ -84,11 +85,11 @@ def test_a_stream_that_is_started_meanwhile_prevents_the_drop(
     mark = shop.store.mark_dropped
 
     def start_first(
-        identifier: str, *, expected: Versioned[bytes], keeps_data: bool
+        identifier: str, *, expected: Versioned[bytes], keeps_data: bool, note: AuditNote
     ) -> Versioned[bytes]:
         monkeypatch.undo()
         shop.registrar.apply_verb(ORDERS, "sales", Verb.START)
-        return mark(identifier, expected=expected, keeps_data=keeps_data)
+        return mark(identifier, expected=expected, keeps_data=keeps_data, note=note)
 
     monkeypatch.setattr(shop.store, "mark_dropped", start_first)
 

@@ -1,0 +1,204 @@
+"""The audit log over HTTP."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.service.app import create_app
+from braid.service.guard.request_class import STATE_CHANGING
+from braid.service.settings import ServiceSettings
+from tests.unit.registry.shop import ORDERS
+from tests.unit.service.http_client import HttpClient
+from tests.unit.service.routes.test_offsets import read
+
+TABLE = "/v1/tables/{database}/{table}"
+STREAM = f"{TABLE}/streams/{{stream}}"
+NAMES = {"database": "shop", "table": "orders", "stream": "sales", "consumer": "c", "view": "v"}
+ADD = {"change": "add_column", "column": "iban", "type": "STRING", "sequence_group": "payments"}
+
+CHANGES: list[tuple[str, str, str, Any]] = [
+    ("put_table", "PUT", TABLE, ORDERS),
+    ("put_stream", "PUT", STREAM, {"topic": "orders"}),
+    ("pause_stream", "POST", f"{STREAM}/pause", None),
+    ("resume_stream", "POST", f"{STREAM}/resume", None),
+    ("restart_stream", "POST", f"{STREAM}/restart", None),
+    ("start_stream", "POST", f"{STREAM}/start", None),
+    ("replay_dead_letters", "POST", f"{STREAM}/dead-letters/replay", {}),
+    ("withdraw_replay", "DELETE", f"{STREAM}/dead-letters/replay", None),
+    ("change_schema", "POST", f"{TABLE}/schema-changes", {"changes": [ADD]}),
+    ("stop_stream", "POST", f"{STREAM}/stop", None),
+    ("set_offsets", "PUT", f"{STREAM}/offsets", {"offsets": {"0": 40}}),
+    ("put_consumer", "PUT", f"{TABLE}/consumers/{{consumer}}", {"next_snapshot_id": 1}),
+    ("delete_consumer", "DELETE", f"{TABLE}/consumers/{{consumer}}?confirm=c", None),
+    ("delete_stream", "DELETE", STREAM, None),
+    ("drop_table", "DELETE", f"{TABLE}?confirm=orders", None),
+]
+"""Action, method, address and body of every kind of change, in an order in which each succeeds."""
+
+NO_CHANGES = re.compile(
+    r".*(/validate|:test|/rows/(lookup|scan|explain|events)|/views/\{view\}/lookup"
+    r"|/streams/\{stream\}/records)"
+)
+"""Addresses that only read, and pushes, which are data."""
+
+
+def sent(
+    client: HttpClient, method: str, address: str, body: Any, **headers: str
+) -> httpx.Response:
+    path = address.format(**NAMES)
+    return client.request(method, path, **({} if body is None else {"json": body}), headers=headers)
+
+
+def made(client: HttpClient, catalog: Catalog, clock: ManualClock) -> None:
+    """Make every kind of change, one per second; the id of each request is its action."""
+    for action, method, address, body in CHANGES:
+        if action == "stop_stream":
+            read(catalog, start=0, end=100)
+        answer = sent(client, method, address, body, **{"x-request-id": action})
+        assert answer.is_success, answer.text
+        clock.advance(ms=1_000)
+
+
+def entries(client: HttpClient, query: str = "") -> list[dict[str, Any]]:
+    answer = client.get(f"/v1/audit{query}")
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["entries"]
+    return found
+
+
+def test_every_route_that_changes_something_is_made_here(client: HttpClient) -> None:
+    paths = client.get("/v1/openapi.json").json()["paths"]
+    changing = {
+        (method.upper(), path)
+        for path, methods in paths.items()
+        for method in methods
+        if method.upper() in STATE_CHANGING and not NO_CHANGES.fullmatch(path)
+    }
+
+    assert {(method, address.partition("?")[0]) for _, method, address, _ in CHANGES} == changing
+
+
+def test_every_change_is_in_the_log_with_its_request(
+    client: HttpClient, catalog: Catalog, clock: ManualClock
+) -> None:
+    made(client, catalog, clock)
+
+    found = entries(client)
+
+    expected = [action for action, *_ in reversed(CHANGES)]
+    assert [entry["action"] for entry in found] == expected
+    assert [entry["actor"]["request_id"] for entry in found] == expected
+    assert {entry["actor"]["name"] for entry in found} == {"anonymous"}
+    assert {entry["actor"]["address"] for entry in found} == {"127.0.0.1"}
+    assert {entry["table"] for entry in found} == {"shop.orders"}
+    assert entries(client, "?table=shop.orders") == found
+    assert client.get("/v1/tables/shop/orders/audit").json()["entries"] == found
+
+
+def test_an_entry_has_the_values_before_and_after(
+    client: HttpClient, catalog: Catalog, clock: ManualClock
+) -> None:
+    made(client, catalog, clock)
+
+    by_action = {entry["action"]: entry for entry in entries(client)}
+
+    assert by_action["pause_stream"]["changes"] == [
+        {"pointer": "/streams/sales/desired_state", "before": "RUNNING", "after": "PAUSED"}
+    ]
+    assert by_action["set_offsets"]["changes"] == [
+        {"pointer": "/streams/sales/offsets/0", "before": 100, "after": 40}
+    ]
+    assert by_action["put_consumer"]["changes"] == [
+        {"pointer": "/consumers/c/next_snapshot_id", "before": None, "after": 1}
+    ]
+    assert by_action["drop_table"]["changes"][0]["before"]["streams"] == {}
+    assert by_action["put_table"]["time"] == "2023-11-14T22:13:20.000Z"
+
+
+@pytest.mark.parametrize(
+    ("query", "actions"),
+    [
+        ("?stream=sales&action=pause_stream", ["pause_stream"]),
+        ("?actor=anonymous&action=drop_table", ["drop_table"]),
+        ("?actor=somebody", []),
+        ("?table=shop.other", []),
+        ("?since=2023-11-14T22:13:34Z", ["drop_table"]),
+        ("?until=1700000000000", []),
+        ("?since=1700000000000&until=2023-11-15T00:00%2B01:00&action=put_table", ["put_table"]),
+    ],
+)
+def test_filters(
+    client: HttpClient, catalog: Catalog, clock: ManualClock, query: str, actions: list[str]
+) -> None:
+    made(client, catalog, clock)
+
+    assert [entry["action"] for entry in entries(client, query)] == actions
+
+
+def test_pages_have_every_entry_once(
+    client: HttpClient, catalog: Catalog, clock: ManualClock
+) -> None:
+    made(client, catalog, clock)
+    found: list[dict[str, Any]] = []
+    token = ""
+    while True:
+        page = client.get(f"/v1/audit?page_size=4{token}").json()
+        found += page["entries"]
+        if page["next_page_token"] is None:
+            break
+        token = f"&page_token={page['next_page_token']}"
+
+    assert found == entries(client)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("?page_token=x", "page_token"),
+        ("?page_token=W10", "page_token"),
+        ("?since=yesterday", "since"),
+        ("?until=2026-01-01", "until"),
+        ("?table=orders", "table"),
+        ("?table=../../etc", "table"),
+        ("?action=fly", "action"),
+        ("?page_size=0", "page_size"),
+    ],
+)
+def test_what_is_wrong_is_named(client: HttpClient, query: str, field: str) -> None:
+    answer = client.get(f"/v1/audit{query}")
+
+    assert answer.status_code in (400, 422)
+    assert [error["field"] for error in answer.json()["errors"]] == [field]
+
+
+def test_an_unknown_table_has_an_empty_log_and_an_invalid_name_none(client: HttpClient) -> None:
+    assert client.get("/v1/tables/shop/none/audit").json() == {
+        "entries": [],
+        "next_page_token": None,
+    }
+    assert client.get("/v1/tables/shop/a-b/audit").json()["code"] == "table_not_found"
+
+
+def test_a_refused_request_is_not_in_the_log(shop: HttpClient) -> None:
+    shop.put("/v1/tables/shop/orders/streams/sales", json={"topic": ""})
+    shop.delete("/v1/tables/shop/orders")
+    shop.delete("/v1/tables/shop/orders/consumers/c")
+    shop.post("/v1/tables/shop/orders/streams/sales/pause")
+
+    assert [entry["action"] for entry in entries(shop)] == ["put_table"]
+
+
+def test_entries_expire(file_io: MemoryFileIO, clock: ManualClock, catalog: Catalog) -> None:
+    day_ms = 24 * 60 * 60 * 1_000
+    settings = ServiceSettings(warehouse="/w", audit_retention_ms=7 * day_ms)
+    client = HttpClient(create_app(settings, catalog=catalog, file_io=file_io, clock=clock))
+    client.put("/v1/tables/shop/orders", json=ORDERS).raise_for_status()
+    clock.advance(ms=7 * day_ms)
+    kept = entries(client)
+    clock.advance(ms=1)
+
+    assert [entry["action"] for entry in kept] == ["put_table"]
+    assert entries(client) == []
