@@ -4,6 +4,8 @@ The checks are the rules for streams, the operators' file, takeovers, and the to
 table. The registrar then fences former owners and writes the document.
 """
 
+from typing import Final
+
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, StreamPosition
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
@@ -16,8 +18,8 @@ from braid.registry.takeover import check_takeover, has_started, is_start_given
 from braid.schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
 from braid.schemas.field_problems import display_text, problem_at
 
-# The table holds a stream's offsets in its topic, and what the stream has written to its group.
-_FIXED_ONCE_STARTED = ("topic", "sequence_group")
+FIXED_ONCE_STARTED: Final = ("topic", "sequence_group")
+"""Fields that cannot change once the table holds a stream's offsets in its topic, and what it has written to its group."""
 _START_HINT = (
     "a former stream of this name has read that topic; set where this one starts "
     "(`starting_offsets`: "
@@ -92,7 +94,7 @@ def _check_position(
     """
     before = {"topic": position.topic}
     if old is not None:
-        before = {field: getattr(old, field) for field in _FIXED_ONCE_STARTED}
+        before = {field: getattr(old, field) for field in FIXED_ONCE_STARTED}
     problems = [
         problem_at(
             field,

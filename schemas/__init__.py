@@ -2,7 +2,7 @@
 
 | module | what |
 |---|---|
-| `contract` | the base class, and bounded types |
+| `contract`, `field_texts` | the base class, and bounded types; texts of fields from the docstrings |
 | `table`, `row_rules`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
 | `pushed_records`, `written_number` | records of a push, numbers that keep their digits, and the answer for each record |
 | `record_outcome` | answers of the service about pushed records |

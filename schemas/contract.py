@@ -1,11 +1,15 @@
 """Base class of all contracts, and bounded types that several of them use."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
 import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
+
+from braid.schemas.field_texts import describe_fields
 
 TOO_LONG: Final = "too_long"  # pydantic's own error type
 COLUMNS_MAX: Final = 5_000
@@ -33,15 +37,24 @@ def at_most(count: int) -> BeforeValidator:
 
     A length bound of the field itself is checked only after every entry has been validated.
     """
+    return BeforeValidator(partial(_refuse_more, count))
 
-    def check(value: Any) -> Any:
-        if isinstance(value, list | tuple | Mapping) and len(value) > count:
-            message = "expected at most {max_length} entries, found {actual_length}"
-            context = {"max_length": count, "actual_length": len(value)}
-            raise PydanticCustomError(TOO_LONG, message, context)
-        return value
 
-    return BeforeValidator(check)
+def entries_max(field: FieldInfo) -> int | None:
+    """Return the largest number of entries that `at_most` lets a field have; None if it has no such bound."""
+    for rule in field.metadata:
+        if isinstance(rule, BeforeValidator) and isinstance(rule.func, partial):
+            bound: int = rule.func.args[0]
+            return bound
+    return None
+
+
+def _refuse_more(count: int, value: Any) -> Any:
+    if isinstance(value, list | tuple | Mapping) and len(value) > count:
+        message = "expected at most {max_length} entries, found {actual_length}"
+        context = {"max_length": count, "actual_length": len(value)}
+        raise PydanticCustomError(TOO_LONG, message, context)
+    return value
 
 
 def _storable(value: Any) -> Any:
@@ -70,4 +83,9 @@ class Contract(BaseModel):
     misspelt optional field would otherwise silently have no effect.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        validate_default=True,
+        json_schema_extra=describe_fields,
+    )

@@ -30,6 +30,7 @@ class JsonFormat(Contract):
     """One JSON object per message; columns are read from its fields.
 
     Attributes:
+        type: The kind of format.
         schema_registry: The schema registry, by its name in the operators' file, whose schemas messages name
             by id in their first five bytes (Confluent's wire format); None: messages are JSON alone.
     """
@@ -42,6 +43,7 @@ class CsvFormat(Contract):
     """One line of separated values per message, without a line of names.
 
     Attributes:
+        type: The kind of format.
         fields: Names of the values, in their order; columns are read from them.
         delimiter: The character between two values.
         quote: The character around values that contain the delimiter, a quote or a line break; doubled, it
@@ -65,6 +67,7 @@ class AvroFormat(Contract):
     Either the schema or a registry is given.
 
     Attributes:
+        type: The kind of format.
         schema_text: The schema of all messages, as JSON; `schema` in documents.
         schema_registry: The schema registry, by its name in the operators' file, whose schemas messages name
             by id in their first five bytes (Confluent's wire format).
@@ -85,6 +88,7 @@ class ProtobufFormat(Contract):
     Either the descriptors, with the name of the message, or a registry is given.
 
     Attributes:
+        type: The kind of format.
         descriptor_set: The files that declare the message, with all that they import: a FileDescriptorSet in
             base64.
         message: The full name of the message.
@@ -101,7 +105,11 @@ class ProtobufFormat(Contract):
 
 
 class RawFormat(Contract):
-    """The message as a whole is one value, the field `value`."""
+    """The message as a whole is one value, the field `value`.
+
+    Attributes:
+        type: The kind of format.
+    """
 
     type: Literal["raw"] = "raw"
 
@@ -138,6 +146,7 @@ class DebeziumFormat(Contract):
     JSON may have its schema around it or not, message by message.
 
     Attributes:
+        type: The kind of format.
         database: The database; `mysql` is MariaDB, too.
         messages: The format of the events: `json`, or Avro as in the format `avro`.
         unwrapped: Whether Debezium's ExtractNewRecordState has left only the row of each event, with fields such
@@ -158,13 +167,21 @@ class DebeziumFormat(Contract):
 
 
 class MaxwellFormat(Contract):
-    """Changes of rows of MySQL as Maxwell sends them, as JSON; columns are read from `data`."""
+    """Changes of rows of MySQL as Maxwell sends them, as JSON; columns are read from `data`.
+
+    Attributes:
+        type: The kind of format.
+    """
 
     type: Literal["maxwell"] = "maxwell"
 
 
 class CanalFormat(Contract):
-    """Changes of rows of MySQL as Canal sends them, as flat messages; columns are read from the rows in `data`."""
+    """Changes of rows of MySQL as Canal sends them, as flat messages; columns are read from the rows in `data`.
+
+    Attributes:
+        type: The kind of format.
+    """
 
     type: Literal["canal"] = "canal"
 

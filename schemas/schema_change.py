@@ -90,7 +90,12 @@ class AddColumnChange(_ColumnChange):
 
 
 class DropColumnChange(_ColumnChange):
-    """Drops a column; a column of the same name that is added later is new and has none of its values."""
+    """Drops a column; a column of the same name that is added later is new and has none of its values.
+
+    Attributes:
+        change: The kind of change.
+        column: The column's name or path.
+    """
 
     change: Literal["drop_column"]
 
@@ -122,28 +127,52 @@ class UpdateColumnTypeChange(_ColumnChange):
 
 
 class UpdateColumnNullabilityChange(_ColumnChange):
-    """Sets whether a column may hold null."""
+    """Sets whether a column may hold null.
+
+    Attributes:
+        change: The kind of change.
+        column: The column's name or path.
+        nullable: Whether the column may hold null.
+    """
 
     change: Literal["update_column_nullability"]
     nullable: StrictBool
 
 
 class UpdateColumnCommentChange(_ColumnChange):
-    """Sets a column's description; null removes it."""
+    """Sets a column's description; null removes it.
+
+    Attributes:
+        change: The kind of change.
+        column: The column's name or path.
+        description: The description for people; None removes it.
+    """
 
     change: Literal["update_column_comment"]
     description: str | None
 
 
 class UpdateColumnDefaultChange(_ColumnChange):
-    """Sets the value that is written for records without one; null: such records have no value."""
+    """Sets the value that is written for records without one; null: such records have no value.
+
+    Attributes:
+        change: The kind of change.
+        column: The column's name or path.
+        default: The value for records without one; see `ColumnSpec.default`. None: such records have no value.
+    """
 
     change: Literal["update_column_default"]
     default: str | None
 
 
 class UpdateColumnPositionChange(Contract):
-    """Moves a column among the declared columns."""
+    """Moves a column among the declared columns.
+
+    Attributes:
+        change: The kind of change.
+        column: The column's name.
+        position: Its new position.
+    """
 
     change: Literal["update_column_position"]
     column: Name
@@ -151,7 +180,13 @@ class UpdateColumnPositionChange(Contract):
 
 
 class UpdateColumnAggregateChange(Contract):
-    """Sets the aggregate function of a registered table's column; null: the table's default."""
+    """Sets the aggregate function of a registered table's column; null: the table's default.
+
+    Attributes:
+        change: The kind of change.
+        column: The column's name.
+        aggregate: See `ColumnSpec.aggregate`; None: the table's default.
+    """
 
     change: Literal["update_column_aggregate"]
     column: Name
@@ -191,21 +226,37 @@ class AddSequenceGroupChange(Contract):
 
 
 class UpdateCommentChange(Contract):
-    """Sets the table's comment; null removes it."""
+    """Sets the table's comment; null removes it.
+
+    Attributes:
+        change: The kind of change.
+        comment: The comment for people; None removes it.
+    """
 
     change: Literal["update_comment"]
     comment: str | None
 
 
 class UpdateRowTtlChange(Contract):
-    """Sets the time to live of the table's rows; null: rows do not expire."""
+    """Sets the time to live of the table's rows; null: rows do not expire.
+
+    Attributes:
+        change: The kind of change.
+        row_ttl: See `TableSpec.row_ttl`; None: rows do not expire.
+    """
 
     change: Literal["update_row_ttl"]
     row_ttl: RowTtlSpec | None
 
 
 class SetOptionChange(Contract):
-    """Sets an option of the table format."""
+    """Sets an option of the table format.
+
+    Attributes:
+        change: The kind of change.
+        key: The option's name.
+        value: The value, as text.
+    """
 
     change: Literal["set_option"]
     key: Name
@@ -213,7 +264,12 @@ class SetOptionChange(Contract):
 
 
 class RemoveOptionChange(Contract):
-    """Removes an option of the table format; its default applies then."""
+    """Removes an option of the table format; its default applies then.
+
+    Attributes:
+        change: The kind of change.
+        key: The option's name.
+    """
 
     change: Literal["remove_option"]
     key: Name

@@ -11,6 +11,7 @@ class IntervalTrigger(Contract):
     """A micro-batch begins at every interval, or as soon as the one before has ended if that takes longer.
 
     Attributes:
+        type: The kind of trigger.
         milliseconds: The target time between the starts of two micro-batches.
     """
 
@@ -19,13 +20,21 @@ class IntervalTrigger(Contract):
 
 
 class AvailableNowTrigger(Contract):
-    """The stream reads what its topic holds when it starts, in as many micro-batches as needed, and is COMPLETED."""
+    """The stream reads what its topic holds when it starts, in as many micro-batches as needed, and is COMPLETED.
+
+    Attributes:
+        type: The kind of trigger.
+    """
 
     type: Literal["available_now"] = "available_now"
 
 
 class ContinuousTrigger(Contract):
-    """A micro-batch begins as soon as the one before has ended and there is a record to read."""
+    """A micro-batch begins as soon as the one before has ended and there is a record to read.
+
+    Attributes:
+        type: The kind of trigger.
+    """
 
     type: Literal["continuous"] = "continuous"
 

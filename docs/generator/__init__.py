@@ -8,6 +8,8 @@ The modules, in the order in which to read them:
 | `worked_examples`, `engine_examples`, `function_examples`, `serialised_sets` | tables that are run for the examples |
 | `traps`, `trap_causes` | surprising results, from the tests |
 | `batch_support`, `compatibility` | parts of pages |
+| `declarations` | pages of the declarations of tables and streams |
+| `operation_pages` | pages of the operations of the HTTP API |
 | `function_pages`, `engine_pages`, `option_page`, `trap_pages` | the pages |
 | `pages` | all pages by path |
 """

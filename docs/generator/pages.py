@@ -6,6 +6,8 @@ from braid.lake.declaration.engine_declarations import ENGINES
 from braid.lake.merge.functions.registry import FUNCTIONS
 from braid.lake.options.table_options import OPTIONS
 from docs.generator import engine_pages, function_pages, trap_pages
+from docs.generator.declarations.declaration_pages import declaration_links, declaration_pages
+from docs.generator.operation_pages import openapi_document, operation_pages
 from docs.generator.option_page import PAGE as OPTIONS_PAGE, option_page
 from docs.generator.traps import PAGE as TRAPS_PAGE, traps
 
@@ -26,6 +28,8 @@ def generated_pages(root: Path) -> dict[str, str]:
         f"{functions}/README.md": function_pages.function_index(list(FUNCTIONS.values())),
         OPTIONS_PAGE: option_page(OPTIONS.values()),
         TRAPS_PAGE: trap_pages.trap_page(found),
+        **declaration_pages(),
+        **operation_pages(openapi_document(), declaration_links(folder="../declarations/")),
         GUIDE: _with_traps((root / GUIDE).read_text(encoding="utf-8"), trap_pages.trap_list(found)),
     }
     for engine, declaration in ENGINES.items():

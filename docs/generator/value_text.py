@@ -32,3 +32,10 @@ def value_text(value: object, kind: pa.DataType) -> str:
     if isinstance(value, str | bool):
         return json.dumps(value, ensure_ascii=False)
     return str(value)
+
+
+def json_text(value: object) -> str:
+    """Return a JSON value in one line; a text without quotes where nothing else has the same form."""
+    if isinstance(value, str) and value and value not in ("null", "true", "false"):
+        return value
+    return json.dumps(value, ensure_ascii=False)

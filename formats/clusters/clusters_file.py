@@ -42,7 +42,7 @@ from braid.lake import InvalidRequest, Problem
 SIZE_MAX: Final = 1 << 20  # bytes
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
-_FIELDS: Final = (
+CLUSTER_FIELDS: Final = (
     "bootstrap_servers",
     "jars",
     "mirror_groups",
@@ -55,7 +55,7 @@ _FIELDS: Final = (
     "token_provider",
     "write",
 )
-_TOP_FIELDS: Final = ("addresses", "clusters", "schema_registries")
+TOP_FIELDS: Final = ("addresses", "clusters", "schema_registries")
 # The ingest job sets these options itself, and refuses a stream whose cluster sets one of them.
 _SOURCE_OPTIONS: Final = (
     "auto.offset.reset",
@@ -141,7 +141,7 @@ def _cluster(name: str, entry: Mapping[str, Any]) -> NamedCluster:
 
 
 def _problems(found: Mapping[str, Any]) -> Iterator[Problem]:
-    yield from _unknown_fields(found, _TOP_FIELDS, "")
+    yield from _unknown_fields(found, TOP_FIELDS, "")
     yield from _check_texts(found, "addresses", "")
     yield from _check_tables(found, "clusters", _check_cluster)
     yield from _check_tables(found, "schema_registries", _check_registry)
@@ -173,7 +173,7 @@ def _check_registry(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
 
 
 def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
-    yield from _unknown_fields(entry, _FIELDS, prefix)
+    yield from _unknown_fields(entry, CLUSTER_FIELDS, prefix)
     servers = entry.get("bootstrap_servers")
     if not isinstance(servers, str) or not is_server_list(servers):
         yield _expected(

@@ -12,8 +12,8 @@ from braid.registry.store.stored_documents import with_table_features
 from braid.schemas import FieldProblem, TableDocument, TableSpec
 from braid.schemas.field_problems import display_text, problem_at
 
-# Fields about answers, and tests: no file depends on them.
-_ROW_RULES: Final = ("staleness", "completeness", "views", "lookup_indexes", "tests")
+ROW_RULES: Final = ("staleness", "completeness", "views", "lookup_indexes", "tests")
+"""Fields about answers, and tests: no file depends on them."""
 
 _CHANGES_HINT: Final = (
     "repeat the declaration as it is now, or send the change to `POST …/schema-changes`"
@@ -21,7 +21,7 @@ _CHANGES_HINT: Final = (
 _FIXED_HINT: Final = (
     "this never changes: repeat the declaration as it is now, or create a table of another name"
 )
-_HINTS: Final[Mapping[str, str]] = {
+HINTS: Final[Mapping[str, str]] = {
     "columns": _CHANGES_HINT,
     "sequence_groups": f"{_CHANGES_HINT}; a column can be kept (`keep`) only if the change that adds it says so, "
     "because values that a table already holds have no order of their own",
@@ -58,8 +58,8 @@ def declared_differences(old: TableSpec, new: TableSpec) -> list[FieldProblem]:
             field,
             value=after[field],
             message=f"is declared as `{display_text(before[field])}`",
-            hint=_HINTS.get(field, _FIXED_HINT),
+            hint=HINTS.get(field, _FIXED_HINT),
         )
         for field in after
-        if after[field] != before[field] and field not in _ROW_RULES
+        if after[field] != before[field] and field not in ROW_RULES
     ]

@@ -21,7 +21,8 @@ BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
 """The least and the greatest value, by field."""
 
 # Below 100 ms a runner does little but look for records; `continuous` is for streams that need that.
-_TRIGGER_MS: Final = (100, 3_600_000)
+TRIGGER_MS_BOUNDS: Final = (100, 3_600_000)
+"""The least and the greatest interval of a trigger, milliseconds."""
 
 
 def check_bounds(stream: StreamSpec) -> Iterator[FieldProblem]:
@@ -43,11 +44,11 @@ def check_trigger(definition: StreamDefinition) -> Iterator[FieldProblem]:
     """Yield the problems of a requested trigger, which may be given as `trigger`, as `trigger_ms`, or as both alike."""
     trigger, trigger_ms = definition.trigger, definition.trigger_ms
     if trigger is None:
-        yield from _check(trigger_ms, _TRIGGER_MS, "trigger_ms")
+        yield from _check(trigger_ms, TRIGGER_MS_BOUNDS, "trigger_ms")
         return
     is_other = "trigger_ms" in definition.model_fields_set
     if isinstance(trigger, IntervalTrigger):
-        yield from _check(trigger.milliseconds, _TRIGGER_MS, "trigger", "milliseconds")
+        yield from _check(trigger.milliseconds, TRIGGER_MS_BOUNDS, "trigger", "milliseconds")
         is_other &= trigger_ms != trigger.milliseconds
         message = f"`trigger` declares another interval, {trigger.milliseconds}"
     else:
