@@ -1,0 +1,101 @@
+"""The programs of the compose file run with its commands, variables, secrets and health checks, as processes of this machine.
+
+Addresses of other services, paths of containers and ports are replaced by those of the test's servers; all else is as in the file.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from braid.demo.broker import KafkaBroker
+from braid.demo.ports import free_port
+from braid.demo.processes import Supervisor
+from braid.demo.s3_server import S3Server
+from braid.lake import SystemClock, path_for
+from braid.registry.store.progress import ProgressStore
+from tests.support.compose import compose_file
+from tests.support.doc_examples import ROOT
+from tests.support.s3_storage import s3_file_io
+from tests.support.waiting import PATIENCE_S, wait_until
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+
+class Deployment:
+    """The programs of the compose file on this machine.
+
+    Attributes:
+        port: The port of the service.
+        warehouse: The address of the warehouse.
+    """
+
+    def __init__(
+        self, supervisor: Supervisor, folder: Path, *, store: S3Server, broker: KafkaBroker
+    ) -> None:
+        self._supervisor = supervisor
+        self._services = compose_file()["services"]
+        self.port = free_port()
+        self.warehouse = f"s3://{store.bucket}/compose"
+        secrets = folder / "secrets"
+        secrets.mkdir()
+        credentials = Path(store.environment["BRAID_STORE_CREDENTIALS"])
+        (secrets / "store_credentials").write_bytes(credentials.read_bytes())
+        clusters = (ROOT / "containers/clusters.toml").read_text(encoding="utf-8")
+        (folder / "clusters.toml").write_text(
+            clusters.replace("broker:19092", broker.bootstrap_servers)
+        )
+        self._replaced = {
+            "http://storage:9000": store.environment["BRAID_STORE_ENDPOINT"],
+            "s3://braid/warehouse": self.warehouse,
+            "/run/secrets": str(secrets),
+            "/etc/braid": str(folder),
+            "/var/lib/braid": str(folder / "state"),
+            "8080": str(self.port),
+        }
+
+    def start(self, name: str) -> None:
+        """Start a program; it does not wait until it is ready."""
+        service: Mapping[str, Any] = self._services[name]
+        environment = {key: self._here(value) for key, value in service["environment"].items()}
+        arguments = [self._here(one) for one in service["command"]]
+        self._supervisor.start_module(name, "braid", *arguments, environment=environment)
+
+    def is_healthy(self, name: str) -> bool:
+        """Run the health check of a program, as Docker does."""
+        kind, *command = self._services[name]["healthcheck"]["test"]
+        assert kind == "CMD"
+        assert command[0] == "python"
+        words = [sys.executable, *(self._here(word) for word in command[1:])]
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+    def _here(self, text: str) -> str:
+        for there, here in self._replaced.items():
+            text = text.replace(there, here)
+        return text
+
+
+@pytest.fixture
+def deployment(kafka: KafkaBroker, s3_server: S3Server, tmp_path: Path) -> Iterator[Deployment]:
+    with Supervisor(tmp_path / "logs") as supervisor:
+        yield Deployment(supervisor, tmp_path, store=s3_server, broker=kafka)
+
+
+@pytest.mark.timeout(600)
+def test_the_programs_of_the_compose_file_become_healthy(
+    deployment: Deployment, s3_server: S3Server
+) -> None:
+    deployment.start("service")
+    wait_until(lambda: deployment.is_healthy("service"), every_s=0.5)
+
+    deployment.start("runner")
+    deployment.start("maintenance")
+
+    reports = ProgressStore(s3_file_io(s3_server), path_for(deployment.warehouse), SystemClock())
+    wait_until(lambda: [one.runner for one in reports.read_all().runners] == ["runner-1"])
+    address = f"http://127.0.0.1:{deployment.port}/v1/tables"
+    assert httpx.get(address, timeout=PATIENCE_S).is_success
