@@ -15,7 +15,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-peers bench-hostile soak cdc conformance docs setup java jars classes peer spark-peers redis clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-peers bench-hostile soak cdc conformance docs site up down setup java jars classes peer spark-peers redis clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -76,6 +76,16 @@ bench-hostile: $(INSTALL) ## Hostile requests against the service: make bench-ho
 docs: $(INSTALL) ## Write the reference pages that are made from the code
 	@$(BIN)/python -m docs.generate
 
+site: $(VENV)/.docs-installed docs ## The documentation as a site, in site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
+
+up: ## A deployment in containers: Kafka, an S3 store, a schema registry, Braid
+	@containers/make_secrets
+	@docker compose --project-name braid up --detach --build --wait $(ARGS)
+
+down: ## End that deployment; ARGS=--volumes deletes its data
+	@docker compose --project-name braid down $(ARGS)
+
 soak: jars ## Faults, and streams beside compaction, for many minutes
 	@SWEEP_SHARE=1 $(BIN)/python -m pytest -m "soak or sweep" --hypothesis-profile=random --timeout=0 $(ARGS)
 
@@ -87,7 +97,7 @@ setup: jars ## Only set up: environment and jars
 	@echo 'ready: $(BIN)/braid --help'
 
 clean: ## Remove caches and build outputs
-	@rm -rf .cache build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .coverage
+	@rm -rf .cache build dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .coverage
 	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments and jars as well
@@ -114,6 +124,11 @@ $(INSTALL): pyproject.toml constraints.txt
 jars: $(INSTALL)
 	@$(BIN)/python -m braid.pipelines.spark.jars --quiet
 	@$(BIN)/python -m braid.pipelines.spark.class_archive --quiet
+
+# Only the site needs it.
+$(VENV)/.docs-installed: $(INSTALL)
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[docs]' -c constraints.txt
+	@touch $@
 
 # Java starts in half the time when its classes are kept as a JVM has them in memory.
 classes: jars

@@ -1,16 +1,19 @@
 """Apache Kafka broker as a child process: one real node, without Docker or ZooKeeper.
 
 `kill` is a crash. After `kill` and `start` the broker has the same port and data, so clients reconnect
-and find what they wrote.
+and find what they wrote. `python -m braid.demo.broker TOPIC…` runs one for experiments.
 """
 
 import base64
 import os
 import shutil
+import signal
 import socket
+import sys
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -283,3 +286,17 @@ class KafkaBroker:
             return False
         finally:
             admin.close()
+
+
+def main(topics: Sequence[str]) -> None:
+    """Run a broker with topics of one partition until Ctrl-C or SIGTERM, and print its address."""
+    with KafkaBroker() as broker:
+        if topics:
+            broker.create_topics(dict.fromkeys(topics, 1))
+        print(f"export KAFKA={broker.bootstrap_servers}", flush=True)
+        with suppress(KeyboardInterrupt):
+            signal.pause()  # SIGTERM ends the broker as well, by its supervisor
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,63 @@
+"""Hooks of mkdocs: folders in the navigation stand for their pages, and blocks of code have their language alone."""
+
+import re
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+from typing import Any
+
+_INDEX = "README.md"
+_FENCE = re.compile(r"^( *```\w+) .*$", re.MULTILINE)
+
+
+def on_config(config: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Expand the folders in the navigation of a configuration, as mkdocs has read it."""
+    config["nav"] = expanded(config["nav"], Path(config["docs_dir"]))
+    return config
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Return a page without the words behind the languages of its blocks, which are there for tests.
+
+    Markdown has these words, but the site's extension takes such a block for text.
+    """
+    return _FENCE.sub(r"\1", markdown)
+
+
+def expanded(navigation: object, docs: Path) -> Any:
+    """Return a navigation, or a part of it, with the pages of folders instead of the folders.
+
+    Args:
+        navigation: Paths below `docs`, lists of them, and objects with a title for either; a folder ends in `/`.
+        docs: The folder of the documentation.
+    """
+    match navigation:
+        case str() if navigation.endswith("/"):
+            return list(_pages(docs / navigation, docs))
+        case list():
+            return [expanded(one, docs) for one in navigation]
+        case dict():
+            return {title: expanded(one, docs) for title, one in navigation.items()}
+        case _:
+            return navigation
+
+
+def pages_in(navigation: object) -> Iterator[str]:
+    """Yield the paths of an expanded navigation in order."""
+    match navigation:
+        case str():
+            yield navigation
+        case list():
+            for one in navigation:
+                yield from pages_in(one)
+        case dict():
+            for one in navigation.values():
+                yield from pages_in(one)
+        case _:
+            message = f"expected paths, lists and titles, found {navigation!r}"
+            raise TypeError(message)
+
+
+def _pages(folder: Path, docs: Path) -> Iterator[str]:
+    pages = sorted(folder.glob("*.md"), key=lambda page: (page.name != _INDEX, page.name))
+    for page in pages:
+        yield str(page.relative_to(docs))

@@ -1,0 +1,61 @@
+"""The site of the documentation: its navigation has every page, and it builds without a warning and without outside resources."""
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from docs.site_hooks import expanded, on_page_markdown, pages_in
+from tests.support.doc_examples import ROOT
+
+DOCS = ROOT / "docs"
+_OUTSIDE = re.compile(
+    r'<(?:script|img|iframe)[^>]*\bsrc="(?:https?:)?//|<link[^>]*rel="(?:stylesheet|preconnect|icon)"[^>]*href="(?:https?:)?//'
+    r"|@import\s+url\(['\"]?(?:https?:)?//"
+)
+
+
+def _configuration() -> dict[str, Any]:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    # Only mkdocs makes the objects of Python that a tag names.
+    found: dict[str, Any] = yaml.safe_load(re.sub(r"!!python\S+ ", "", text))
+    return found
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    listed = list(pages_in(expanded(_configuration()["nav"], DOCS)))
+
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert sorted(listed) == sorted(pages)
+
+
+def test_a_folder_stands_for_its_pages_with_the_index_first(tmp_path: Path) -> None:
+    (tmp_path / "how-to").mkdir()
+    for name in ("b.md", "README.md", "a.md"):
+        (tmp_path / "how-to" / name).touch()
+
+    found = expanded(["index.md", {"Tasks": "how-to/"}], tmp_path)
+
+    assert found == ["index.md", {"Tasks": ["how-to/README.md", "how-to/a.md", "how-to/b.md"]}]
+
+
+def test_blocks_of_code_have_their_language_alone() -> None:
+    assert on_page_markdown("```json table\n{}\n```\n") == "```json\n{}\n```\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("material") is None, reason="`make site` installs mkdocs-material")
+def test_the_site_builds_without_warnings_and_asks_no_other_host(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    pages = sorted(tmp_path.rglob("*.html"))
+    assert len(pages) > 100
+    for page in [*pages, *tmp_path.rglob("*.css")]:
+        assert not _OUTSIDE.search(page.read_text(encoding="utf-8")), page
