@@ -24,25 +24,18 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 
 def expanded(navigation: object, docs: Path) -> Any:
-    """Return a navigation, or a part of it, with the pages of folders instead of the folders.
+    """Return a navigation with the pages of folders instead of the folders.
 
     Args:
-        navigation: Paths below `docs`, lists of them, and objects with a title for either; a folder ends in `/`.
+        navigation: Paths below `docs`, lists of them, and objects with a title for either. A folder ends in `/`, and stands
+            for all of its pages that are not listed themselves.
         docs: The folder of the documentation.
     """
-    match navigation:
-        case str() if navigation.endswith("/"):
-            return list(_pages(docs / navigation, docs))
-        case list():
-            return [expanded(one, docs) for one in navigation]
-        case dict():
-            return {title: expanded(one, docs) for title, one in navigation.items()}
-        case _:
-            return navigation
+    return _expanded(navigation, docs, frozenset(pages_in(navigation)))
 
 
 def pages_in(navigation: object) -> Iterator[str]:
-    """Yield the paths of an expanded navigation in order."""
+    """Yield the paths of a navigation in order."""
     match navigation:
         case str():
             yield navigation
@@ -55,6 +48,20 @@ def pages_in(navigation: object) -> Iterator[str]:
         case _:
             message = f"expected paths, lists and titles, found {navigation!r}"
             raise TypeError(message)
+
+
+def _expanded(navigation: object, docs: Path, listed: frozenset[str]) -> Any:
+    match navigation:
+        case str() if navigation.endswith("/"):
+            return [page for page in _pages(docs / navigation, docs) if page not in listed]
+        case list():
+            parts = (_expanded(one, docs, listed) for one in navigation)
+            return [part for part in parts if part]
+        case dict():
+            titled = ((title, _expanded(one, docs, listed)) for title, one in navigation.items())
+            return {title: part for title, part in titled if part}
+        case _:
+            return navigation
 
 
 def _pages(folder: Path, docs: Path) -> Iterator[str]:

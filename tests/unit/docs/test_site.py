@@ -31,17 +31,22 @@ def test_the_navigation_has_every_page_once() -> None:
     listed = list(pages_in(expanded(_configuration()["nav"], DOCS)))
 
     pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert pages - set(listed) == set()
     assert sorted(listed) == sorted(pages)
 
 
-def test_a_folder_stands_for_its_pages_with_the_index_first(tmp_path: Path) -> None:
+def test_a_folder_stands_for_the_pages_that_are_not_listed_with_the_index_first(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "how-to").mkdir()
-    for name in ("b.md", "README.md", "a.md"):
+    (tmp_path / "empty").mkdir()
+    for name in ("b.md", "README.md", "a.md", "listed.md"):
         (tmp_path / "how-to" / name).touch()
 
-    found = expanded(["index.md", {"Tasks": "how-to/"}], tmp_path)
+    found = expanded(["how-to/listed.md", {"Tasks": "how-to/"}, {"None": "empty/"}], tmp_path)
 
-    assert found == ["index.md", {"Tasks": ["how-to/README.md", "how-to/a.md", "how-to/b.md"]}]
+    tasks = ["how-to/README.md", "how-to/a.md", "how-to/b.md"]
+    assert found == ["how-to/listed.md", {"Tasks": tasks}]
 
 
 def test_blocks_of_code_have_their_language_alone() -> None:
