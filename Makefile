@@ -8,6 +8,7 @@ VENV    ?= .venv
 PEER    := .venv-pypaimon
 SPARK_PEERS := .venv-spark-peers
 REDIS   := .redis
+PLAYWRIGHT := .playwright
 BIN     := $(VENV)/bin
 INSTALL := $(VENV)/.installed
 CASES   ?= tests/conformance/cases
@@ -15,7 +16,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-peers bench-hostile soak cdc conformance docs site up down setup java jars classes peer spark-peers redis clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-peers bench-hostile soak cdc console-test conformance docs site up down setup java jars classes peer spark-peers redis playwright clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -93,6 +94,9 @@ cdc: $(INSTALL) ## Changes of a real PostgreSQL server, captured by Debezium
 	@$(BIN)/python -m tests.support.captured_postgres.server
 	@$(BIN)/python -m pytest -m cdc --timeout=0 tests/integration/test_captured_postgres.py $(ARGS)
 
+console-test: $(INSTALL) playwright ## The console in a Chromium of this machine (apt-get install chromium)
+	@PYTHONPATH=$(PLAYWRIGHT) $(BIN)/python -m pytest tests/console $(ARGS)
+
 setup: jars ## Only set up: environment and jars
 	@echo 'ready: $(BIN)/braid --help'
 
@@ -101,7 +105,7 @@ clean: ## Remove caches and build outputs
 	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments and jars as well
-	@rm -rf $(VENV) $(PEER) $(SPARK_PEERS) $(REDIS) .jars *.egg-info
+	@rm -rf $(VENV) $(PEER) $(SPARK_PEERS) $(REDIS) $(PLAYWRIGHT) .jars *.egg-info
 
 # --- set-up ---------------------------------------------------------------------------------
 
@@ -147,6 +151,12 @@ $(PEER)/.installed: tests/interop/pypaimon.txt
 redis: $(REDIS)/.installed
 $(REDIS)/.installed: benchmarks/serve/redis.txt $(INSTALL)
 	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --upgrade --target $(REDIS) -r $<
+	@touch $@
+
+# The driver of browsers, beside the environment: only the tests of the console need it.
+playwright: $(PLAYWRIGHT)/.installed
+$(PLAYWRIGHT)/.installed: tests/console/requirements.txt $(INSTALL)
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --upgrade --target $(PLAYWRIGHT) -r $<
 	@touch $@
 
 # Delta and Iceberg support an older Spark than ours. Their jars are fetched by the benchmark.

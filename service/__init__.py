@@ -13,6 +13,7 @@ From the top down; each imports only what is beside or below it:
 | `problems/`, `documented_problems` | errors as problem documents; the problems of each operation in the OpenAPI document |
 | `checked_body`, `json_response`, `arrow_stream` | bodies parsed outside of the event loop; answers that the framework does not validate again; rows as Arrow |
 | `control/` | the logic of the routes |
+| `console/` | the console: pages for a browser, which call the API |
 | `components`, `open_tables`, `body_thread`, `replayed_body` | components that requests share: registry, open tables, the thread for bodies, and bodies that are read again |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |
 | `request_slot` | the slot of a request among those of its class, which it gives back while it waits |

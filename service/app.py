@@ -46,6 +46,7 @@ from braid.service.routes import (
     audit as audit_routes,
     changes,
     completeness as completeness_routes,
+    console,
     dead_letters,
     feature_views,
     health,
@@ -216,6 +217,7 @@ def _routes() -> Sequence[BaseRoute]:
         changes,
         inspection,
         audit_routes,
+        console,
     ):
         shared.include_router(module.router)
     return shared.routes

@@ -16,6 +16,7 @@ from braid.records.outgoing_records import RecordProducer
 from braid.records.topic_records import TopicRecordReader
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
+from braid.service.console.page_files import page_files
 from braid.service.http.arrow_without_pandas import keep_pandas_out_of_arrow
 from braid.service.http.listening_sockets import address_of, listening_sockets
 from braid.service.http.process_memory import bound_memory, glibc_mallopt
@@ -82,7 +83,9 @@ def _serve(
         producer=make_producer and make_producer(),
         topic_records=make_topic_records and make_topic_records(),
     )
-    app.openapi()  # takes half a second and is cached: done now, so that no request waits for it
+    # Both are cached, and done now, so that no request waits for them: the first takes half a second.
+    app.openapi()
+    page_files()
     # Threads switch more often than by default (5 ms): /health waits for one interval of each thread.
     sys.setswitchinterval(_SWITCH_SECONDS)
     sys.set_int_max_str_digits(_DIGITS_MAX)

@@ -10,6 +10,7 @@ from braid.service.limits import RequestClass
 
 STATE_CHANGING = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
+_CONSOLE = re.compile(r"/|/console(/.*)?")
 _SUBSCRIPTION = re.compile(r"/v1/tables/[^/]+/[^/]+/rows/events")
 _PUSH = re.compile(r"/v1/tables/[^/]+/[^/]+/streams/[^/]+/records")
 _BULK = re.compile(
@@ -21,10 +22,10 @@ _BULK = re.compile(
 def class_of(method: str, path: str) -> RequestClass | None:
     """Return the class of a request; None if it needs no bound because it never waits.
 
-    >>> [class_of("GET", path) for path in ("/health", "/ready", "/v1/tables")]
-    [None, <RequestClass.PROBE: 'probe'>, <RequestClass.READ: 'read'>]
+    >>> [class_of("GET", path) for path in ("/health", "/console/", "/ready", "/v1/tables")]
+    [None, None, <RequestClass.PROBE: 'probe'>, <RequestClass.READ: 'read'>]
     """
-    if path == "/health":
+    if path == "/health" or _CONSOLE.fullmatch(path):
         return None
     if path == "/ready":
         return RequestClass.PROBE

@@ -18,4 +18,5 @@
 | `changes` | changes between snapshots, and consumers |
 | `audit` | the audit log |
 | `inspection` | a table's metadata: snapshots, files, partitions and more |
+| `console` | the page of the console and its files |
 """

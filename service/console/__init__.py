@@ -1,0 +1,9 @@
+"""The console: pages for a browser, which show and change what the API does.
+
+`static/` has the files of the page: modules of JavaScript and styles, which the browser loads as they are. They call the API only.
+`static/vendor/` has the libraries, whose versions and digests are in `vendored.json`.
+
+| module | what |
+|---|---|
+| `page_files` | the page and its files as they are served, by address |
+"""

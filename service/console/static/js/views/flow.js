@@ -1,0 +1,150 @@
+// The flow of a table: its streams, and the parts of the row that they write.
+
+import { useLive, useStatuses } from '../api.js';
+import { bandsOf } from '../declarations.js';
+import { brief, plural, rate } from '../format.js';
+import { html, useLayoutEffect, useMemo, useRef, useState } from '../html.js';
+import { apiPath, link } from '../route.js';
+import { Card, Empty, Lag, Loading, Meter, ProblemNote, State, toneOf } from '../parts/basics.js';
+import { Charts } from '../parts/charts.js';
+
+const STREAMS_MAX = 12;
+const COLUMNS_MAX = 8;
+
+export function Flow({ database, table, declared, completeness }) {
+  const listed = useLive(apiPath(database, table, 'streams'), { every: 15_000 });
+  const streams = listed.data?.streams;
+  const lags = completeness?.streams ?? {};
+  const shown = useMemo(() => worst(streams ?? [], lags), [streams, completeness]);
+  const statuses = useStatuses(
+    database,
+    table,
+    shown.map((stream) => stream.name),
+  );
+  if (!streams)
+    return listed.problem
+      ? html`<${ProblemNote} problem=${listed.problem} />`
+      : html`<${Loading} what="the streams" />`;
+  const bands = shownBands(declared, shown);
+  const diagram = html`<${Card} title="Streams and the columns that they write"
+    note=${shown.length < streams.length && `${shown.length} of ${streams.length} streams, those with the largest lag`}>
+    ${
+      streams.length === 0
+        ? html`<${NoStreams} database=${database} table=${table} />`
+        : html`<${Diagram} database=${database} table=${table} declared=${declared} completeness=${completeness}
+            bands=${bands}
+            streams=${inOrder(shown, bands).map((stream) => ({ ...stream, ...lags[stream.name], ...statuses.get(stream.name) }))} />`
+    }
+  <//>`;
+  return html`<div class="stack">${diagram}<${Charts} database=${database} table=${table} /></div>`;
+}
+
+const NoStreams = ({ database, table }) =>
+  html`<${Empty} title="No stream fills this table yet">
+    <p>A stream reads a Kafka topic and writes the key and the columns of one sequence group.</p>
+    <a class="button main" href=${link(['tables', database, table, 'new-stream'])}>Add a stream</a>
+  <//>`;
+
+function Diagram({ database, table, declared, completeness, bands, streams }) {
+  const box = useRef(null);
+  const pairs = bands.flatMap((band) => band.streams.map((stream) => [stream.name, band.name ?? '']));
+  const edges = useEdges(box, pairs);
+  const byName = new Map(streams.map((stream) => [stream.name, stream]));
+  return html`<div class="flow" ref=${box}>
+    <svg class="edges" aria-hidden="true">
+      ${edges.map(({ from, to, path }) => {
+        const stream = byName.get(from);
+        return html`<path key=${`${from}/${to}`} d=${path} stroke-width=${edgeWidth(stream?.rate)}
+          class="edge ${toneOf(stream?.state)} ${stream?.rate > 0 ? 'moves' : ''}" />`;
+      })}
+    </svg>
+    <ul class="flow-streams" aria-label="Streams">
+      ${streams.map((stream) => html`<${StreamCard} key=${stream.name} database=${database} table=${table} stream=${stream} />`)}
+    </ul>
+    <div class="flow-row" role="group" aria-label="The row">
+      <div class="band key"><h3>Key</h3><p class="mono small">${declared.spec.primary_key.join(', ')}</p></div>
+      ${bands.map((band) => html`<${Band} key=${band.name ?? ''} band=${band} counts=${completeness?.groups[band.name]?.rows} />`)}
+    </div>
+  </div>`;
+}
+
+const StreamCard = ({ database, table, stream }) =>
+  html`<li class="flow-stream ${toneOf(stream.state)}" data-stream=${stream.name}>
+    <div class="head"><a href=${link(['tables', database, table, 'streams', stream.name])}>${stream.name}</a><${State} state=${stream.state ?? 'UNASSIGNED'} /></div>
+    <p class="small quiet">topic ${stream.spec.topic}</p>
+    <p class="small"><${Lag} stream=${stream} />${
+      stream.rate !== null && stream.rate !== undefined && html` · ${rate(stream.rate)}`
+    }${stream.lag_records > 0 && html` · ${brief(stream.lag_records)} waiting`}</p>
+  </li>`;
+
+function Band({ band, counts }) {
+  const rest = band.columns.length - COLUMNS_MAX;
+  const rows = counts && counts.absent + counts.present + counts.stale + counts.deleted;
+  return html`<div class="band" data-band=${band.name ?? ''}>
+    <div class="head">
+      <h3>${band.name ?? 'Columns outside of groups'}</h3>
+      ${band.streams.length === 0 && html`<span class="badge warn">no stream</span>`}
+    </div>
+    <p class="mono small band-columns">${band.columns
+      .slice(0, COLUMNS_MAX)
+      .map(
+        (column) => html`<span title=${column.type}>${column.name}</span>`,
+      )}${rest > 0 && html`<span class="quiet">and ${plural(rest, 'more column', 'more columns')}</span>`}</p>
+    ${rows > 0 && html`<${Meter} part=${(counts.present + counts.stale) / rows} label="Rows that have this group:" />`}
+  </div>`;
+}
+
+/** Returns the edges from streams to bands as paths in pixels, measured after each change of the layout. */
+function useEdges(box, pairs) {
+  const [edges, setEdges] = useState([]);
+  const wanted = JSON.stringify(pairs);
+  useLayoutEffect(() => {
+    const measure = () => {
+      const origin = box.current.getBoundingClientRect();
+      const placed = (kind) =>
+        new Map(
+          [...box.current.querySelectorAll(`[data-${kind}]`)].map((one) => [
+            one.dataset[kind],
+            one.getBoundingClientRect(),
+          ]),
+        );
+      const streams = placed('stream');
+      const bands = placed('band');
+      const found = pairs.map(([from, to]) => ({ from, to, path: curve(streams.get(from), bands.get(to), origin) }));
+      setEdges((before) => (JSON.stringify(before) === JSON.stringify(found) ? before : found));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(box.current);
+    box.current.querySelectorAll('[data-stream], [data-band]').forEach((one) => observer.observe(one));
+    return () => observer.disconnect();
+  }, [wanted]);
+  return edges;
+}
+
+function curve(stream, band, origin) {
+  const [x1, y1] = [stream.right - origin.left, (stream.top + stream.bottom) / 2 - origin.top];
+  const [x2, y2] = [band.left - origin.left, (band.top + band.bottom) / 2 - origin.top];
+  const middle = (x1 + x2) / 2;
+  return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
+}
+
+// Ten times as many records: 2 pixels more.
+const edgeWidth = (perSecond) => (2 + 2 * Math.log10(1 + (perSecond ?? 0))).toFixed(1);
+
+/** Returns the streams in the order of the bands that they write, so that edges do not cross. */
+const inOrder = (streams, bands) => [...new Set([...bands.flatMap((band) => band.streams), ...streams])];
+
+/** Returns the streams with the largest lag, as many as the diagram can show. */
+function worst(streams, lags) {
+  if (streams.length <= STREAMS_MAX) return streams;
+  const behind = (stream) => lags[stream.name]?.lag_seconds ?? (lags[stream.name]?.state === 'FAILED' ? Infinity : -1);
+  const chosen = new Set([...streams].sort((one, other) => behind(other) - behind(one)).slice(0, STREAMS_MAX));
+  return streams.filter((stream) => chosen.has(stream));
+}
+
+/** Returns the bands that have a shown stream; of a table with few groups all. */
+function shownBands(declared, streams) {
+  const bands = bandsOf(declared, streams);
+  return bands.length <= STREAMS_MAX ? bands : bands.filter((band) => band.streams.length > 0);
+}
