@@ -157,6 +157,7 @@ from braid.lake.read.condition_syntax import Comparison, LiteralKind, parse_comp
 from braid.lake.read.condition_text import bind_comparisons, parse_conditions
 from braid.lake.read.key_range import EVERY_KEY, KeyRange
 from braid.lake.read.lookup.bucket_lookup import NotCopied
+from braid.lake.read.lookup.copy_usage import CopyUsage
 from braid.lake.read.lookup.lookup_settings import LookupSettings
 from braid.lake.read.lookup.python_rows import Row, python_columns, python_rows
 from braid.lake.read.predicate import BoundCondition, Condition, Operator, matching_rows
@@ -202,6 +203,7 @@ __all__ = [
     "Catalog",
     "ChangesMode",
     "Condition",
+    "CopyUsage",
     "Inspection",
     "KeyRange",
     "LookupSettings",

@@ -187,6 +187,10 @@ class TableProgress(Contract):
         looks: Number of polls of the table for work.
         buckets: Buckets with files at the last poll.
         most_runs: Largest number of sorted runs of a bucket at the last poll.
+        files: Number of live data files at the last poll.
+        file_bytes: Size of these files.
+        snapshot_id: The newest snapshot at the last poll; None: there was none.
+        snapshots: Number of snapshots that are kept; None: not known.
         compactions: Number of compactions of a bucket.
         dropped: Buckets whose compaction was dropped because of a conflicting commit.
         rows_in: Rows read by compactions.
@@ -199,6 +203,10 @@ class TableProgress(Contract):
     looks: int = 0
     buckets: int = 0
     most_runs: int = 0
+    files: int = 0
+    file_bytes: int = 0
+    snapshot_id: int | None = None
+    snapshots: int | None = None
     compactions: int = 0
     dropped: int = 0
     rows_in: int = 0

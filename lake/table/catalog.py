@@ -26,6 +26,7 @@ from braid.lake.format.data_types import (
 from braid.lake.format.schema import TableSchema, check_supported
 from braid.lake.format.type_codec import parse_type
 from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.read.lookup.copy_usage import CopyUsage
 from braid.lake.read.lookup.lookup_settings import LookupSettings
 from braid.lake.snapshots.metadata_cache import metadata_cache_for
 from braid.lake.snapshots.schema_store import SchemaStore
@@ -68,6 +69,11 @@ class Catalog:
         self._random = random
         self._metadata_cache = metadata_cache_for(file_io)
         self._copies = CopyStore(lookups)
+
+    @property
+    def copy_usage(self) -> CopyUsage:
+        """Number and size of the copies that lookups of all tables keep."""
+        return self._copies.usage
 
     def database_path(self, database: str) -> str:
         """Return the directory of a database.

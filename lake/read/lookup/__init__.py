@@ -9,5 +9,5 @@
 | `bucket_files` | files of a bucket, each read from its copy or by row group |
 | `row_group_lookup` | lookup in a file without a copy |
 | `file_lookup`, `hash_index`, `file_column`, `joint_index` | lookup in the copy of a file: its index and columns, and one index of several files |
-| `lookup_cache`, `copy_store`, `copy_space`, `column_file`, `index_file`, `lookup_settings`, `background` | the copies of a table and of a catalog, their storage and its files, their bounds, and the jobs that make them |
+| `lookup_cache`, `copy_store`, `copy_space`, `column_file`, `index_file`, `copy_usage`, `lookup_settings`, `background` | the copies of a table and of a catalog, their storage and its files, their sizes, their bounds, and the jobs that make them |
 """

@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary
 from braid.lake.files.storage.scratch import ScratchDirectory, free_bytes
 from braid.lake.read.lookup.background import BackgroundJobs, Submit, reader_slots
 from braid.lake.read.lookup.copy_space import MEMORY_FILE_BYTES_MAX, CopySpace
+from braid.lake.read.lookup.copy_usage import CopyUsage
 from braid.lake.read.lookup.file_lookup import FileLookup
 from braid.lake.read.lookup.lookup_settings import LookupSettings
 
@@ -157,6 +158,19 @@ class CopyStore:
             budget.max_memory_bytes = max_memory_bytes
             budget.idle_seconds = idle_seconds
             return budget
+
+    @property
+    def usage(self) -> CopyUsage:
+        """Number and size of all copies; takes no lock, so the numbers may be of slightly different moments."""
+        total = self._total
+        known = total.max_disk_bytes != _UNKNOWN
+        return CopyUsage(
+            copies=sum(entry.lookup is not None for entry in list(self._entries.values())),
+            memory_bytes=total.memory_bytes,
+            disk_bytes=total.disk_bytes,
+            max_memory_bytes=total.max_memory_bytes,
+            max_disk_bytes=total.max_disk_bytes if known else self._settings.max_disk_bytes,
+        )
 
     @property
     def max_disk_bytes(self) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from braid.lake.format.bucket import BucketId
 from braid.lake.format.partition_path import bucket_directory
 from braid.lake.lsm.compaction_pick import PickState
+from braid.lake.lsm.run_counts import count_runs
 from braid.lake.table.maintenance.bucket_work import BucketOutcome, BucketPool, BucketWork
 from braid.lake.table.maintenance.failure_backoff import EXPIRY, POLL
 from braid.lake.table.maintenance.maintained_table import MaintainedTable
@@ -137,11 +138,16 @@ def find_due_buckets(maintained: MaintainedTable, table: Table) -> list[DueBucke
     """Return the buckets with something to compact, except those that wait after a failure.
 
     Raises:
-        LakeError: As `Table.buckets_to_compact`.
+        LakeError: As `Table.live_files` and `Table.buckets_to_compact`.
     """
     stats, failures = maintained.stats, maintained.failures
-    runs = table.runs_per_bucket()
+    newest = table.latest_snapshot()
+    files = [] if newest is None else table.live_files(newest)
+    runs = count_runs(files)
     stats.polls += 1
+    stats.snapshot_id = None if newest is None else newest.id
+    stats.files = len(files)
+    stats.file_bytes = sum(entry.file.file_size for entry in files)
     stats.buckets = len(runs)
     stats.most_runs = max(runs.values(), default=0)
     states = table.buckets_to_compact(memory=maintained.memory)

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Final
 
 from braid.lake.files.clock import Clock
@@ -11,6 +12,19 @@ from braid.lake.table.table import Table
 
 EXPIRY_INTERVAL_MS: Final = 10_000
 """Shortest time between two expiries of a table; each lists its snapshots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Expired:
+    """What an expiry has done.
+
+    Attributes:
+        snapshots: Number of snapshots removed.
+        oldest: Id of the oldest one that is left; None: not known.
+    """
+
+    snapshots: int
+    oldest: int | None
 
 
 class ExpiryScheduler:
@@ -26,7 +40,7 @@ class ExpiryScheduler:
         self._clock = clock
         self._stop = stop
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="expiry")
-        self._running: dict[str, tuple[MaintainedTable, Future[int]]] = {}
+        self._running: dict[str, tuple[MaintainedTable, Future[_Expired]]] = {}
 
     def start_if_due(self, maintained: MaintainedTable, table: Table) -> None:
         """Begin an expiry, unless one runs, or the interval or the pause after a failure is not over."""
@@ -47,7 +61,9 @@ class ExpiryScheduler:
             if error is not None:
                 maintained.fail(EXPIRY, error)
                 continue
-            maintained.stats.expired += future.result()
+            expired = future.result()
+            maintained.stats.expired += expired.snapshots
+            maintained.stats.oldest_snapshot_id = expired.oldest
             maintained.failures.succeed(EXPIRY)
 
     def wait(self) -> None:
@@ -58,16 +74,16 @@ class ExpiryScheduler:
         """End the thread; the next expiry continues what is cut off, so this does not take long."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def _expire(self, table: Table) -> int:
-        """Remove the tags and snapshots that are not retained; return the number of snapshots."""
+    def _expire(self, table: Table) -> _Expired:
+        """Remove the tags and snapshots that are not retained."""
         # Tags expire first: snapshots that only they kept can then expire at once.
         table.expire_tags()
         limit = table.schema.table_options.snapshot_expire_limit
-        total = 0
+        total, oldest = 0, None
         while not self._stop.is_set():
-            expired = len(table.expire().snapshots)
-            total += expired
+            result = table.expire()
+            total, oldest = total + len(result.snapshots), result.earliest
             # A call removes `limit` snapshots at most: if it removes fewer, none is left to remove.
-            if expired < limit:
+            if len(result.snapshots) < limit:
                 break
-        return total
+        return _Expired(snapshots=total, oldest=oldest)

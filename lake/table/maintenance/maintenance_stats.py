@@ -15,6 +15,10 @@ class MaintenanceStats:
         polls: How often the table was checked for due work.
         buckets: Buckets with files at the last poll.
         most_runs: The most sorted runs of a bucket at the last poll.
+        files: Live data files at the last poll.
+        file_bytes: Their size.
+        snapshot_id: The newest snapshot at the last poll; None: the table had none.
+        oldest_snapshot_id: The oldest snapshot after the last expiry; None: not known.
         compactions: Buckets compacted.
         dropped: Buckets whose compaction was dropped because another process was faster.
         rows_in: Rows of the files that compactions rewrote or moved.
@@ -26,6 +30,10 @@ class MaintenanceStats:
     polls: int = 0
     buckets: int = 0
     most_runs: int = 0
+    files: int = 0
+    file_bytes: int = 0
+    snapshot_id: int | None = None
+    oldest_snapshot_id: int | None = None
     compactions: int = 0
     dropped: int = 0
     rows_in: int = 0
@@ -36,6 +44,13 @@ class MaintenanceStats:
     def failures(self) -> int:
         """Polls, buckets and expiries that failed."""
         return self.failure_backoff.count
+
+    @property
+    def snapshots(self) -> int | None:
+        """Number of snapshots that are kept, if none is missing between the oldest and the newest; None: not known."""
+        if self.snapshot_id is None or self.oldest_snapshot_id is None:
+            return None
+        return self.snapshot_id - self.oldest_snapshot_id + 1
 
     @property
     def active_failures(self) -> dict[str, ActiveFailure]:
