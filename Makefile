@@ -16,7 +16,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-peers bench-hostile soak cdc console-test conformance docs site up down setup java jars classes peer spark-peers redis playwright clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-peers bench-hostile soak cdc alerts console-test conformance docs site up down setup java jars classes peer spark-peers redis playwright clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -96,6 +96,11 @@ cdc: $(INSTALL) ## Changes of a real PostgreSQL server, captured by Debezium
 
 console-test: $(INSTALL) playwright ## The console in a Chromium of this machine (apt-get install chromium)
 	@PYTHONPATH=$(PLAYWRIGHT) $(BIN)/python -m pytest tests/console $(ARGS)
+
+PROMTOOL ?= promtool
+alerts: ## Check and test the alert rules with promtool (apt-get install prometheus)
+	@$(PROMTOOL) check rules observability/prometheus/alerts.yml
+	@$(PROMTOOL) test rules observability/prometheus/alerts_test.yml
 
 setup: jars ## Only set up: environment and jars
 	@echo 'ready: $(BIN)/braid --help'

@@ -10,6 +10,7 @@ from braid.schemas import (
     AuditPage,
     MaintenanceStatus,
     SchemaChanges,
+    TableHistory,
     TableSpec,
     TableTestReport,
     TableTestRequest,
@@ -104,6 +105,11 @@ class TableOperations(Resource):
     def maintenance(self) -> Call[MaintenanceStatus]:
         """Return the state of the table's compaction."""
         return Call(decode=as_model(MaintenanceStatus))
+
+    @operation("GET", f"{_TABLE}/history")
+    def history(self, *, minutes: int | None = None) -> Call[TableHistory]:
+        """Return series of lag, rate, duration of batches, sorted runs and completeness over the last minutes."""
+        return Call(decode=as_model(TableHistory), query={"minutes": minutes})
 
     @operation("GET", f"{_TABLE}/inspect/{{view}}")
     def inspect(

@@ -15,5 +15,6 @@ From the top down; each imports only what is below it:
 | `plan_changes/` | changes of the plan of a running query |
 | `kafka/` | clusters, topics and offsets |
 | `spark/`, `settings`, `held_lease` | Spark's session and jars; the settings of a runner; a lease that a runner takes and renews |
+| `metrics` | metrics of a runner process, and whether it is ready |
 | `maintenance_requests` | requests of streams to start the next maintenance check early |
 """

@@ -14,6 +14,7 @@ from braid.lake import Catalog, Clock, LakeError, MaintenanceService, StorageUna
 from braid.pipelines.held_lease import HeldLease
 from braid.registry.store.leases import MAINTENANCE, LeaseStore
 from braid.schemas import TableProgress
+from braid.telemetry.maintenance_reports import maintenance_reports
 
 _LOG = logging.getLogger(__name__)
 _GRACE_SECONDS: Final = 10.0
@@ -82,22 +83,7 @@ class HostedTables:
 
     def progress(self) -> dict[str, TableProgress]:
         """Return what has been done, by `database.table`; for any thread."""
-        found = dict(self._service.stats)
-        return {
-            identifier: TableProgress(
-                looks=stats.polls,
-                buckets=stats.buckets,
-                most_runs=stats.most_runs,
-                compactions=stats.compactions,
-                dropped=stats.dropped,
-                rows_in=stats.rows_in,
-                rows_out=stats.rows_out,
-                expired=stats.expired,
-                failures=stats.failures,
-                error=_ENDED if self._has_died() else stats.error,
-            )
-            for identifier, stats in found.items()
-        }
+        return maintenance_reports(self._service.stats, error=_ENDED if self._has_died() else None)
 
     def ask_to_stop(self) -> None:
         """Begin no new work."""

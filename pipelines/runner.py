@@ -20,6 +20,7 @@ from uuid import uuid4
 from braid.lake import Catalog, Clock, FileIO, LakeError
 from braid.pipelines.hosted_tables import HostedTables
 from braid.pipelines.maintenance_requests import MaintenanceRequests
+from braid.pipelines.metrics import ENDING, UNREAD, RunnerMetrics
 from braid.pipelines.replay.letter_desk import LetterDesk
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.stream.dead_letter_counts import reported_counts
@@ -48,6 +49,7 @@ class Runner:
         file_io: FileIO,
         clock: Clock,
         requests: MaintenanceRequests | None = None,
+        metrics: RunnerMetrics | None = None,
     ) -> None:
         """Make a runner that hosts nothing yet.
 
@@ -57,7 +59,9 @@ class Runner:
             file_io: The warehouse's storage.
             clock: The clock for leases and progress.
             requests: Of the started queries for maintenance; None: they make none.
+            metrics: Of the process; None: metrics that nobody sees.
         """
+        self._metrics = metrics or RunnerMetrics()
         self._settings = settings
         self._starter = starter
         self._clock = clock
@@ -71,6 +75,7 @@ class Runner:
         self._writing = FailureLog(_LOG, "progress cannot be written")
         self._hosted: dict[str, _HostedStream] = {}
         self._unreadable: dict[str, str] = {}
+        self._is_registry_read = False
         self._letters = LetterDesk(
             file_io=file_io, warehouse=warehouse, clusters=settings.clusters, clock=clock
         )
@@ -97,6 +102,7 @@ class Runner:
                 self._maintenance.start(interval_ms=self._settings.maintenance_ms)
             while not stop.is_set():
                 self._follow_registry()
+                self._metrics.not_ready = None if self._is_registry_read else UNREAD
                 if self._maintenance is not None:
                     self._maintenance.set_tables(self._hosted_tables())
                 # A negative difference: the clock was set back.
@@ -116,6 +122,7 @@ class Runner:
             return
         self._warn_of_unreadable({**tables.unreadable, **tables.newer, **_newer_streams(tables)})
         self._reading.note_success()
+        self._is_registry_read = True
         registered = {
             stream_key(document.identifier, name): RegisteredStream(document=document, entry=entry)
             for document in tables.documents
@@ -161,6 +168,7 @@ class Runner:
             measure_ms=self._settings.progress_ms,
             clock=self._clock,
             dead_letters=partial(self._reported_dead_letters, key),
+            on_lost_lease=self._metrics.lost_leases.inc,
         )
         return _HostedStream(supervisor, poll_ms=self._settings.poll_ms)
 
@@ -200,22 +208,27 @@ class Runner:
             )
             return {}
 
-    def _write_progress(self) -> None:
-        progress = RunnerProgress(
+    def report(self) -> RunnerProgress:
+        """Return the report of now; for any thread."""
+        hosted = list(self._hosted.items())  # the thread of `run` may add streams meanwhile
+        return RunnerProgress(
             runner=self._settings.name,
             started_ms=self._started_ms,
             updated_ms=self._clock.now_ms(),
-            streams={key: hosted.supervisor.progress for key, hosted in self._hosted.items()},
+            streams={key: one.supervisor.progress for key, one in hosted},
             tables={} if self._maintenance is None else self._maintenance.progress(),
         )
+
+    def _write_progress(self) -> None:
         try:
-            self._progress.write(progress)
+            self._progress.write(self.report())
         except (LakeError, OSError) as error:
             self._writing.note_failure(error)
         else:
             self._writing.note_success()
 
     def _close(self) -> None:
+        self._metrics.not_ready = ENDING
         # All threads are asked to end before any is waited for: stopping a query takes seconds.
         for hosted in self._hosted.values():
             hosted.ask_to_stop()

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pyspark.sql import SparkSession
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import InvalidRequest, Problem, ScratchDirectory, SystemClock, file_io_for, path_for
 from braid.pipelines.maintenance_requests import MaintenanceRequests
+from braid.pipelines.metrics import RunnerMetrics
 from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
@@ -27,33 +27,42 @@ from braid.pipelines.stream.ingest_starter import IngestStarter
 from braid.pipelines.stream.memory_failure import HEAP_HINT
 from braid.registry.store.progress import ProgressStore
 from braid.schemas import Actor
+from braid.telemetry.logs import LogFormat, change_levels_on_signals, set_up_logs
+from braid.telemetry.probe_server import ProbeServer
+from braid.telemetry.report_metrics import ReportMetrics
+from braid.telemetry.tracing import start_tracing
 
 _LOG = logging.getLogger(__name__)
-_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+# Kafka's clients log every reconnect; errors that end a query reach its stream's trace. An error of a query's Python code is
+# logged by its stream, once.
+_LOG_LEVELS = {"": logging.INFO, "kafka": logging.CRITICAL, "py4j": logging.CRITICAL}
 _JVM_EXIT_SECONDS_MAX = 60
 EXIT_TRY_AGAIN = 75  # EX_TEMPFAIL
 _STATUS_OF_FULL_HEAP = 52  # Spark's own, after an OutOfMemoryError in a task
 
 
-def main(settings: RunnerSettings) -> int:
+def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) -> int:
     """Run until SIGTERM or SIGINT and return the exit status: 75 when Spark ended by itself.
 
     Logs to standard error. Leaves no process behind, and no scratch file outside of a work directory that was given.
 
+    Args:
+        settings: The settings.
+        log_format: Form of the lines of the log.
+
     Raises:
         InvalidRequest: The warehouse is neither an absolute path nor the address of a store, or its store is
-            misconfigured. Or an archive of a cluster's `jars` cannot be read.
+            misconfigured. Or an archive of a cluster's `jars` cannot be read, or the port for metrics is in use.
     """
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
-    # Kafka's clients log every reconnect; errors that end a query reach its stream's trace.
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)
-    # An error of a query's Python code is logged by its stream, once.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    set_up_logs(log_format, _LOG_LEVELS)
+    change_levels_on_signals(_LOG_LEVELS)
     settings = replace(settings, warehouse=path_for(settings.warehouse))
     jars = _readable_jars(settings.clusters)
     stop = threading.Event()
     _stop_on_signals(stop)
-    with _work_dir(settings.work_dir) as work_dir:
+    metrics = RunnerMetrics()
+    end_tracing = start_tracing("braid-runner", os.environ)
+    with _probes(settings, metrics), _work_dir(settings.work_dir) as work_dir:
         session = build_session(
             app_name=f"braid-{settings.name}",
             work_dir=work_dir,
@@ -75,6 +84,7 @@ def main(settings: RunnerSettings) -> int:
                 clock=clock,
                 budget=settings.budget,
                 requests=requests,
+                metrics=metrics,
             )
             starter = IngestStarter(
                 context,
@@ -86,15 +96,45 @@ def main(settings: RunnerSettings) -> int:
             )
             _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)
             runner = Runner(
-                settings, starter=starter, file_io=file_io, clock=clock, requests=requests
+                settings,
+                starter=starter,
+                file_io=file_io,
+                clock=clock,
+                requests=requests,
+                metrics=metrics,
+            )
+            metrics.registry.register(
+                ReportMetrics(
+                    lambda: [runner.report()], clock=clock, runner_timeout_ms=settings.lease_ttl_ms
+                )
             )
             lost = _stop_without_spark(session, stop)
             if not stop.is_set():
                 runner.run(stop)
         finally:
             _end_spark(session)
+            end_tracing()
     _LOG.info("runner ended name=%s", settings.name)
     return EXIT_TRY_AGAIN if lost.is_set() else 0
+
+
+@contextmanager
+def _probes(settings: RunnerSettings, metrics: RunnerMetrics) -> Iterator[None]:
+    """Serve metrics and probes meanwhile, if the settings have a port for them."""
+    if settings.metrics_port is None:
+        yield
+        return
+    server = ProbeServer(
+        metrics.registry,
+        host=settings.metrics_host,
+        port=settings.metrics_port,
+        not_ready=lambda: metrics.not_ready,
+    )
+    server.start()
+    try:
+        yield
+    finally:
+        server.close()
 
 
 def _readable_jars(clusters: KafkaClusters) -> tuple[str, ...]:

@@ -81,6 +81,8 @@ class RunnerSettings:
         maintains: Whether the runner compacts and expires the tables whose streams it hosts.
         maintenance_ms: Interval between two polls for maintenance that is due, milliseconds.
         maintenance_workers: Buckets that the runner compacts at once, each in a process of its own.
+        metrics_port: Port for metrics and probes; 0: any free port; None: none is opened.
+        metrics_host: The address to listen at for these.
     """
 
     warehouse: str
@@ -98,6 +100,8 @@ class RunnerSettings:
     maintains: bool = True
     maintenance_ms: int = MAINTENANCE_MS
     maintenance_workers: int = 1
+    metrics_port: int | None = None
+    metrics_host: str = "127.0.0.1"
 
     def hosts(self, table: str, stream: str) -> bool:
         """Return whether the runner may host a stream.

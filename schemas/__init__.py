@@ -16,6 +16,7 @@
 | `explanation`, `certificate` | answers of the service about the origin of a row's values; a row with its records and merge rules |
 | `audit` | entries of the audit log |
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
+| `history` | series of a table and its streams, for charts |
 | `offsets` | the position of a stream, and requests to set it |
 | `api` | other requests and answers of the HTTP API |
 | `problem`, `field_problems` | the body of an error answer, with the problems of single fields; the construction of these |
@@ -69,6 +70,7 @@ from braid.schemas.explanation import (
     RowVersion,
     Winner,
 )
+from braid.schemas.history import HistoryName, HistorySeries, TableHistory
 from braid.schemas.message_format import (
     AvroFormat,
     CanalFormat,
@@ -276,6 +278,8 @@ __all__ = [
     "GroupCounts",
     "GroupState",
     "GroupStatus",
+    "HistoryName",
+    "HistorySeries",
     "Hypothesis",
     "HypotheticalRow",
     "InsteadOfRow",
@@ -357,6 +361,7 @@ __all__ = [
     "TableChange",
     "TableCompleteness",
     "TableDocument",
+    "TableHistory",
     "TableMaintenanceView",
     "TableProgress",
     "TableSpec",

@@ -14,7 +14,9 @@ From the top down; each imports only what is beside or below it:
 | `checked_body`, `json_response`, `arrow_stream` | bodies parsed outside of the event loop; answers that the framework does not validate again; rows as Arrow |
 | `control/` | the logic of the routes |
 | `console/` | the console: pages for a browser, which call the API |
+| `metrics`, `process_sampler`, `reported_metrics`, `scope_notes` | metrics of the process and of the reports of runners; what layers note for them in a request |
 | `components`, `open_tables`, `body_thread`, `replayed_body` | components that requests share: registry, open tables, the thread for bodies, and bodies that are read again |
+| `lifecycle` | whether the process takes requests |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |
 | `request_slot` | the slot of a request among those of its class, which it gives back while it waits |
 | `query_parameters`, `scope_headers` | parameters of a row's address; headers of a request |

@@ -3,6 +3,7 @@
 Each app has its own components; the apps of a process share their routes, which have no state.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -39,9 +40,14 @@ from braid.service.guard.body_bounds import BodyBounds
 from braid.service.guard.same_site import SameSite
 from braid.service.http.access_log import AccessLog
 from braid.service.http.request_context import RequestContext
+from braid.service.http.request_traces import RequestTraces
 from braid.service.http.row_dispatch import RowDispatch
+from braid.service.lifecycle import Lifecycle
+from braid.service.metrics import ServiceMetrics
 from braid.service.open_tables import OpenTables
 from braid.service.problems.error_handlers import install_problem_handlers
+from braid.service.process_sampler import sample_process
+from braid.service.reported_metrics import reported_metrics
 from braid.service.routes import (
     audit as audit_routes,
     changes,
@@ -50,8 +56,10 @@ from braid.service.routes import (
     dead_letters,
     feature_views,
     health,
+    history as history_routes,
     inspection,
     lookup_indexes,
+    metrics as metrics_route,
     offsets,
     pushes,
     row_events,
@@ -63,6 +71,7 @@ from braid.service.routes import (
 )
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
+from braid.service.serving.history import HistoryRecorder
 from braid.service.serving.index_answers import IndexAnswers
 from braid.service.serving.outcome_answers import OutcomeAnswers
 from braid.service.serving.row_answers import RowAnswers
@@ -70,6 +79,7 @@ from braid.service.serving.row_explainer import RowExplainer
 from braid.service.serving.snapshot_waits import SnapshotWaits
 from braid.service.settings import ServiceSettings
 from braid.service.subscription.subscriptions import Subscriptions
+from braid.telemetry.tracing import is_tracing, traced_storage
 
 TITLE = "Braid"
 VERSION = "1"  # version of the API, with which addresses begin; not of the program
@@ -85,6 +95,7 @@ def create_app(
     clock: Clock | None = None,
     producer: RecordProducer | None = None,
     topic_records: TopicRecordReader | None = None,
+    metrics: ServiceMetrics | None = None,
 ) -> BraidApp:
     """Return the application.
 
@@ -95,11 +106,13 @@ def create_app(
         clock: The clock; None: the machine's.
         producer: Sends pushed records, and is closed with the app; None: pushes are refused.
         topic_records: Reads the records that explanations show, and is closed with the app; None: none is shown.
+        metrics: Where requests are counted; None: new metrics of this process.
     """
     clock = clock or SystemClock()
+    metrics = metrics or ServiceMetrics()
     warehouse = settings.warehouse
     if file_io is None:
-        file_io, warehouse = file_io_for(warehouse), path_for(warehouse)
+        file_io, warehouse = traced_storage(file_io_for(warehouse)), path_for(warehouse)
     catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock, lookups=settings.lookups)
     store = RegistryStore(file_io, warehouse, clock, audit_retention_ms=settings.audit_retention_ms)
     bodies = BodyThread()
@@ -114,11 +127,15 @@ def create_app(
     followers = Followers(
         tables=tables, registrar=registrar, clock=clock, follow_ms=settings.follow_ms
     )
-    waits = SnapshotWaits(followers, settings.limits)
+    waits = SnapshotWaits(followers, settings.limits, metrics)
     subscriptions = Subscriptions(
         followers, follow_ms=settings.follow_ms, heartbeat_s=settings.limits.heartbeat_seconds
     )
+    progress = ProgressStore(file_io, warehouse, clock)
     completeness = CompletenessCounts(clock)
+    history = HistoryRecorder(
+        progress, completeness, clock, runner_timeout_ms=settings.runner_timeout_ms
+    )
     explainer = RowExplainer(
         followers, waits, clock, clusters=settings.clusters, topic_records=topic_records
     )
@@ -127,11 +144,18 @@ def create_app(
         clock,
         wait_seconds=settings.limits.letter_wait_seconds,
     )
+    metrics.sample_with(lambda: metrics.set_copies(catalog.copy_usage))
+    metrics.sample_with(lambda: metrics.subscriptions.set(subscriptions.open_count))
+    metrics.sample_with(lambda: followers.sample(metrics))
     outcomes = OutcomeAnswers(explainer, followers, waits, letters)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        history.start()
+        sampling = asyncio.create_task(sample_process(metrics))
         yield
+        sampling.cancel()
+        history.close()
         subscriptions.close()
         waits.close()
         outcomes.close()
@@ -152,7 +176,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI documents it
-    rows = RowAnswers(followers, waits, clock)
+    rows = RowAnswers(followers, waits, clock, metrics)
     app.state.components = Components(
         settings=replace(settings, warehouse=warehouse),
         file_io=file_io,
@@ -162,34 +186,51 @@ def create_app(
         registrar=registrar,
         audit=AuditPages(store, file_io),
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
-        progress=ProgressStore(file_io, warehouse, clock),
+        progress=progress,
+        metrics=metrics.registry_of_all(
+            reported_metrics(progress, store, clock, runner_timeout_ms=settings.runner_timeout_ms)
+        ),
         backfills=BackfillReports(file_io, warehouse, clock),
         followers=followers,
         rows=rows,
         subscriptions=subscriptions,
         completeness=completeness,
+        history=history,
         explainer=explainer,
         outcomes=outcomes,
         indexes=IndexAnswers(followers),
         producer=producer,
         bodies=bodies,
+        lifecycle=Lifecycle(),
         started_ms=clock.now_ms(),
     )
     app.router.routes.extend(_routes())
     install_problem_handlers(app)
-    app.wrap(lambda framework: layers(framework, rows=rows, bodies=bodies, settings=settings))
+    app.wrap(
+        lambda framework: layers(
+            framework, rows=rows, bodies=bodies, settings=settings, metrics=metrics
+        )
+    )
     return app
 
 
 def layers(
-    framework: ASGIApp, *, rows: RowAnswers, bodies: BodyThread, settings: ServiceSettings
+    framework: ASGIApp,
+    *,
+    rows: RowAnswers,
+    bodies: BodyThread,
+    settings: ServiceSettings,
+    metrics: ServiceMetrics,
 ) -> ASGIApp:
     """Return the framework inside of the service's layers; a request passes the last one first."""
     app: ASGIApp = RowDispatch(framework, rows=rows, bodies=bodies)
-    app = Admission(app, limits=settings.limits)
+    app = Admission(app, limits=settings.limits, metrics=metrics)
     app = BodyBounds(app, limits=settings.limits, thread=bodies)
     app = SameSite(app, hosts=settings.hosts, origins=settings.origins, bound_host=settings.host)
-    return AccessLog(RequestContext(app))
+    app = RequestContext(app)
+    if is_tracing():
+        app = RequestTraces(app)
+    return AccessLog(app, metrics)
 
 
 @cache
@@ -213,11 +254,13 @@ def _routes() -> Sequence[BaseRoute]:
         feature_views,
         row_events,
         completeness_routes,
+        history_routes,
         lookup_indexes,
         changes,
         inspection,
         audit_routes,
         console,
+        metrics_route,
     ):
         shared.include_router(module.router)
     return shared.routes

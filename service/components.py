@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
+from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
 from braid.lake import Clock, FileIO, Table
@@ -16,9 +17,11 @@ from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
 from braid.schemas import TableDocument
 from braid.service.body_thread import BodyThread
+from braid.service.lifecycle import Lifecycle
 from braid.service.open_tables import OpenTables
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
+from braid.service.serving.history import HistoryRecorder
 from braid.service.serving.index_answers import IndexAnswers
 from braid.service.serving.outcome_answers import OutcomeAnswers
 from braid.service.serving.row_answers import RowAnswers
@@ -44,16 +47,19 @@ class Components:
         audit: Reads the audit log.
         dropper: Drops tables.
         progress: Reads the reports of runners.
+        metrics: The metrics of the service and of the reports of runners.
         backfills: Reads the reports of backfills.
         followers: What is served of the tables in use.
         rows: Answers requests for rows.
         indexes: Answers requests by lookup indexes.
         subscriptions: Opens subscriptions to rows.
         completeness: Counts of tables' rows by their states.
+        history: Samples of tables and streams for charts.
         explainer: Explains rows.
         outcomes: Tells what has become of pushed records.
         producer: Sends pushed records; None: the process has no Kafka client, and accepts none.
         bodies: The thread in which bodies are parsed.
+        lifecycle: Whether the process takes requests.
         started_ms: Start of the app, milliseconds since the epoch, UTC.
     """
 
@@ -66,16 +72,19 @@ class Components:
     audit: AuditPages
     dropper: TableDropper
     progress: ProgressStore
+    metrics: Collector
     backfills: BackfillReports
     followers: Followers
     rows: RowAnswers
     indexes: IndexAnswers
     subscriptions: Subscriptions
     completeness: CompletenessCounts
+    history: HistoryRecorder
     explainer: RowExplainer
     outcomes: OutcomeAnswers
     producer: RecordProducer | None
     bodies: BodyThread
+    lifecycle: Lifecycle
     started_ms: int
 
     def shown(self, status: ModelT) -> ModelT:

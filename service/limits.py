@@ -91,6 +91,7 @@ class RequestLimits:
         heartbeat_seconds: The longest time without an event of a subscription.
         snapshot_wait_seconds: The longest wait for a snapshot that a request demands.
         snapshot_waits: Requests that wait for snapshots or dead letters at once, without slots of their classes; further ones are refused.
+        shutdown_seconds: Time in which requests have to be answered once the process ends.
         letter_wait_seconds: The longest wait for a runner that lists dead letters among pushed records.
         connections: Open connections; further ones are closed.
         classes: Bounds of requests by class.
@@ -108,5 +109,6 @@ class RequestLimits:
     snapshot_wait_seconds: float = 2.0
     snapshot_waits: int = 500
     letter_wait_seconds: float = 10.0
+    shutdown_seconds: float = 20.0
     connections: int = 1_000
     classes: Mapping[RequestClass, ClassLimits] = field(default_factory=lambda: dict(_CLASSES))

@@ -1,17 +1,21 @@
 """Processes of the service: each sets up log, interpreter and allocator, then runs uvicorn until SIGTERM or Ctrl-C."""
 
+import asyncio
 import contextlib
 import gc
 import logging
+import math
 import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from types import FrameType
 
 import uvicorn
 
+from braid.lake import ScratchDirectory
 from braid.records.outgoing_records import RecordProducer
 from braid.records.topic_records import TopicRecordReader
 from braid.service.app import create_app
@@ -22,11 +26,17 @@ from braid.service.http.listening_sockets import address_of, listening_sockets
 from braid.service.http.process_memory import bound_memory, glibc_mallopt
 from braid.service.http.protocol import protocol_with
 from braid.service.http.worker_processes import run_workers
+from braid.service.metrics import ServiceMetrics
 from braid.service.settings import ServiceSettings
+from braid.telemetry.logs import LogFormat, change_levels_on_signals, set_up_logs
+from braid.telemetry.tracing import is_tracing_wanted, start_tracing
+from braid.telemetry.worker_values import share_values
 
 _SWITCH_SECONDS = 0.001
+_DRAIN_POLL_SECONDS = 0.1
+_END_SECONDS = 10.0  # of a worker, beside the time that its requests have
 _DIGITS_MAX = 640  # digits of an integer: the time of parsing grows with the square of the length
-_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+_LOG_LEVELS = {"braid.service": logging.INFO}
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +47,7 @@ def serve(
     workers: int = 1,
     make_producer: Callable[[], RecordProducer] | None = None,
     make_topic_records: Callable[[], TopicRecordReader] | None = None,
+    log_format: LogFormat = LogFormat.TEXT,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; logs to standard error, one line per request.
 
@@ -46,12 +57,14 @@ def serve(
         workers: Processes that serve; with more than one, this process starts them and ends with them.
         make_producer: Returns the producer of pushed records of one process; can be pickled. None: pushes are refused.
         make_topic_records: Likewise, the reader of the records that explanations show. None: none is shown.
+        log_format: Form of the lines of the log.
 
     Raises:
         InvalidRequest: The server cannot listen at the address, or the settings name no warehouse.
     """
+    is_tracing_wanted(os.environ)  # what is missing ends this process, and not only its workers
     sockets = listening_sockets(settings.host, settings.port)
-    _log_requests()
+    set_up_logs(log_format, _LOG_LEVELS)
     # Any name can be made to resolve to this address (DNS rebinding): only known hosts are served.
     settings = replace(
         settings,
@@ -64,10 +77,27 @@ def serve(
     )
     for address in map(address_of, sockets):
         logger.info("listening at http://%s (Ctrl-C ends it)", address)
+    work = partial(_serve, settings, sockets, make_producer, make_topic_records, log_format)
     if workers == 1:
-        _serve(settings, sockets, make_producer, make_topic_records)
+        work(ServiceMetrics)
         return
-    run_workers(partial(_serve, settings, sockets, make_producer, make_topic_records), workers)
+    directory = ScratchDirectory(name="braid-metrics")
+    try:
+        run_workers(
+            [
+                partial(work, partial(_shared_metrics, directory.path, place))
+                for place in range(workers)
+            ],
+            end_seconds=settings.drain_seconds + settings.limits.shutdown_seconds + _END_SECONDS,
+        )
+    finally:
+        directory.close()
+
+
+def _shared_metrics(directory: str, place: int) -> ServiceMetrics:
+    """Return the metrics of a worker."""
+    share_values(directory, place)
+    return ServiceMetrics(workers_directory=directory)
 
 
 def _serve(
@@ -75,13 +105,18 @@ def _serve(
     sockets: Sequence[socket.socket],
     make_producer: Callable[[], RecordProducer] | None,
     make_topic_records: Callable[[], TopicRecordReader] | None,
+    log_format: LogFormat,
+    make_metrics: Callable[[], ServiceMetrics],
 ) -> None:
-    _log_requests()  # also in a worker, which is a new process
+    set_up_logs(log_format, _LOG_LEVELS)  # also in a worker, which is a new process
+    change_levels_on_signals(_LOG_LEVELS)
+    end_tracing = start_tracing("braid-service", os.environ)
     keep_pandas_out_of_arrow()
     app = create_app(
         settings,
         producer=make_producer and make_producer(),
         topic_records=make_topic_records and make_topic_records(),
+        metrics=make_metrics(),
     )
     # Both are cached, and done now, so that no request waits for them: the first takes half a second.
     app.openapi()
@@ -99,24 +134,49 @@ def _serve(
         http=protocol_with(settings.limits),
         ws="none",  # a connection must not leave the protocol with its bounds
         log_level="info",
+        # In JSON its lines are those of all loggers.
+        log_config=None if log_format is LogFormat.JSON else uvicorn.config.LOGGING_CONFIG,
         proxy_headers=False,  # nothing depends on the client's address
         access_log=False,  # `braid.service.http.access_log` has the request's id as well
+        timeout_graceful_shutdown=math.ceil(settings.limits.shutdown_seconds),
     )
     with contextlib.suppress(KeyboardInterrupt):
-        _Server(config, app).run(sockets=list(sockets))
+        _Server(config, app, end_tracing).run(sockets=list(sockets))
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, app: BraidApp) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: BraidApp, end_tracing: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._app = app
+        self._end_tracing = end_tracing
+        self._is_draining = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End the process at the first signal, and the time of draining at the second one."""
+        if self._is_draining:
+            self._is_draining = False
+        else:
+            super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the subscriptions first: the server waits until all requests are answered."""
-        self._app.state.components.subscriptions.close()
+        """Serve on for a while without being ready, end the subscriptions, and wait until all requests are answered."""
+        components = self._app.state.components
+        components.lifecycle.end()
+        await self._drain(components.settings.drain_seconds)
+        components.subscriptions.close()
         await super().shutdown(sockets)
+        self._end_tracing()  # here, because uvicorn ends the process with the signal that has stopped it
 
-
-def _log_requests() -> None:
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG_FORMAT)
-    logging.getLogger("braid.service").setLevel(logging.INFO)
+    async def _drain(self, seconds: float) -> None:
+        """Wait until load balancers have noticed that the process is not ready."""
+        if not seconds:
+            return
+        logger.info("not ready any more: requests are answered for %g seconds", seconds)
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + seconds
+        self._is_draining = True
+        while self._is_draining and loop.time() < end_s:  # noqa: ASYNC110 - a signal sets the flag
+            await asyncio.sleep(_DRAIN_POLL_SECONDS)
+        self._is_draining = False

@@ -26,6 +26,7 @@ class ServiceSettings:
         origins: Other sites whose pages may send state-changing requests, such as
             `https://console.example`.
         limits: Bounds of requests.
+        drain_seconds: How long the process says that it is not ready, and goes on to serve, before it ends.
         follow_ms: Pause between two looks for new snapshots of a table in use, milliseconds; 0: each request looks.
         audit_retention_ms: Age in milliseconds from which entries of the audit log are deleted.
         lookups: Directory and bounds of the copies of files for row lookups.
@@ -39,6 +40,7 @@ class ServiceSettings:
     hosts: tuple[str, ...] | None = None
     origins: tuple[str, ...] = ()
     limits: RequestLimits = field(default_factory=RequestLimits)
+    drain_seconds: float = 0.0
     follow_ms: int = 0
     audit_retention_ms: int = AUDIT_RETENTION_MS
     lookups: LookupSettings = field(default_factory=LookupSettings)

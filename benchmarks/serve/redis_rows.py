@@ -29,6 +29,7 @@ from braid.service.app import create_app, layers
 from braid.service.control.row_lookup import RowNotFound
 from braid.service.control.row_request import row_request
 from braid.service.http.protocol import protocol_with
+from braid.service.metrics import ServiceMetrics
 from braid.service.query_parameters import parse_query
 from braid.service.serving.row_answers import RowAnswer, RowAnswers
 from braid.service.settings import ServiceSettings
@@ -103,11 +104,16 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     given = parser.parse_args()
     settings = ServiceSettings(warehouse=given.warehouse)
-    app = create_app(settings)
+    metrics = ServiceMetrics()
+    app = create_app(settings, metrics=metrics)
     schema = Catalog(given.warehouse, clock=SystemClock()).table(IDENTIFIER).schema
     rows = RedisRows(schema, given.socket)
     bodies = app.state.components.bodies
-    app.wrap(lambda framework: layers(framework, rows=rows, bodies=bodies, settings=settings))
+    app.wrap(
+        lambda framework: layers(
+            framework, rows=rows, bodies=bodies, settings=settings, metrics=metrics
+        )
+    )
     config = uvicorn.Config(
         app, port=given.port, http=protocol_with(settings.limits), ws="none", access_log=False
     )

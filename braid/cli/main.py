@@ -14,9 +14,10 @@ import typer
 
 from braid.cli.explain_cli import app as explain_app
 from braid.cli.extras import require_extra
-from braid.cli.options import Clusters, Warehouse
+from braid.cli.options import Clusters, LogFormatOption, MetricsHost, MetricsPort, Warehouse
 from braid.cli.stream_cli import app as stream_app
 from braid.cli.table_cli import app as table_app
+from braid.telemetry.logs import LogFormat
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -96,6 +97,14 @@ def service(
     audit_retention: Annotated[
         str, typer.Option(help="Age from which entries of the audit log are deleted.")
     ] = "365 d",
+    drain_seconds: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=3_600,
+            help="After SIGTERM: seconds in which `/ready` is 503 and requests are still accepted, so that load balancers turn away.",
+        ),
+    ] = 0.0,
     workers: Annotated[
         int,
         typer.Option(
@@ -104,6 +113,7 @@ def service(
             help="Processes that serve, of which each uses one core. They share the copies of data files on disk.",
         ),
     ] = 1,
+    log_format: LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Serve the HTTP API: tables, streams, their states, and rows."""
     require_extra("service")
@@ -148,12 +158,14 @@ def service(
                 clusters=known,
                 hosts=tuple(allow_host or ()),
                 origins=tuple(allow_origin or ()),
+                drain_seconds=drain_seconds,
                 follow_ms=follow_ms,
                 audit_retention_ms=audit_retention_ms,
             ),
             workers=workers,
             make_producer=make_producer,
             make_topic_records=make_topic_records,
+            log_format=log_format,
         )
 
 
@@ -182,6 +194,9 @@ def runner(
         bool, typer.Option(help="Compact and expire the tables of the streams that it runs.")
     ] = True,
     compactors: Annotated[int, typer.Option(min=1, help="Buckets compacted at once.")] = 1,
+    metrics_port: MetricsPort = None,
+    metrics_host: MetricsHost = "127.0.0.1",
+    log_format: LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Run the registered streams as Spark Structured Streaming queries."""
     require_extra("spark")
@@ -214,9 +229,11 @@ def runner(
         memory=memory,
         maintains=maintain,
         maintenance_workers=compactors,
+        metrics_port=metrics_port,
+        metrics_host=metrics_host,
     )
     with one_line_errors():
-        status = run(settings)
+        status = run(settings, log_format=log_format)
     sys.exit(status)
 
 
@@ -315,6 +332,9 @@ def maintain(
     once: Annotated[
         bool, typer.Option("--once", help="Do the work that is due now, and exit.")
     ] = False,
+    metrics_port: MetricsPort = None,
+    metrics_host: MetricsHost = "127.0.0.1",
+    log_format: LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Compact buckets and expire snapshots when due, until Ctrl-C or SIGTERM."""
     # Here, not above, as for the other commands.
@@ -326,7 +346,14 @@ def maintain(
         check_table(table)
     with one_line_errors():
         status = run(
-            warehouse, tables or (), every_s=every, workers=workers, expires=expire, is_once=once
+            warehouse,
+            tables or (),
+            every_s=every,
+            workers=workers,
+            expires=expire,
+            is_once=once,
+            metrics_at=None if metrics_port is None else (metrics_host, metrics_port),
+            log_format=log_format,
         )
     sys.exit(status)
 

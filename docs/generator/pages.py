@@ -7,6 +7,7 @@ from braid.lake.merge.functions.registry import FUNCTIONS
 from braid.lake.options.table_options import OPTIONS
 from docs.generator import engine_pages, function_pages, trap_pages
 from docs.generator.declarations.declaration_pages import declaration_links, declaration_pages
+from docs.generator.metric_page import PAGE as METRICS_PAGE, metric_page
 from docs.generator.operation_pages import openapi_document, operation_pages
 from docs.generator.option_page import PAGE as OPTIONS_PAGE, option_page
 from docs.generator.traps import PAGE as TRAPS_PAGE, traps
@@ -26,6 +27,7 @@ def generated_pages(root: Path) -> dict[str, str]:
     pages = {
         f"{engines}/README.md": engine_pages.engine_index(ENGINES.values()),
         f"{functions}/README.md": function_pages.function_index(list(FUNCTIONS.values())),
+        METRICS_PAGE: metric_page(),
         OPTIONS_PAGE: option_page(OPTIONS.values()),
         TRAPS_PAGE: trap_pages.trap_page(found),
         **declaration_pages(),

@@ -25,6 +25,7 @@ their own.
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,7 @@ from braid.lake import (
     Table,
 )
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.metrics import RunnerMetrics
 from braid.pipelines.pace.pace_controller import PaceController
 from braid.pipelines.plan_changes.current_plan import CurrentPlan
 from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
@@ -81,6 +83,7 @@ class BatchSink:
         budget: DeadLetterBudget,
         cores: int,
         clock: Clock,
+        metrics: RunnerMetrics,
         schemas: SchemaSource | None = None,
         evolver: StreamEvolver | None = None,
         at_commit: Callable[[StreamPosition], None] = lambda _: None,
@@ -97,12 +100,14 @@ class BatchSink:
             budget: Dead letters of a micro-batch, for streams that declare no budget.
             cores: Tasks that Spark runs at once.
             clock: The clock for the durations of micro-batches.
+            metrics: Where stages are measured.
             schemas: The schemas that messages name; None where the stream's format names no registry.
             evolver: Makes columns of new fields; None: every new field is refused unless the stream
                 ignores it.
             at_commit: Called after each commit, with the position that the table has then; returns at once and
                 raises nothing.
         """
+        self._metrics = metrics
         self._plan = plan
         self._at_commit = at_commit
         self._pace = pace
@@ -160,7 +165,7 @@ class BatchSink:
         """
         started_ms = self._clock.now_ms()
         try:
-            with self._plan.in_use():
+            with self._stage("total"), self._plan.in_use():
                 report, result = self._process(records, batch_id)
                 # Once the lock is released, a newer plan may come into effect.
                 plan = self._plan.plan
@@ -174,7 +179,8 @@ class BatchSink:
             buckets, batch_ms=batch_ms, records=report.account.records, size=report.size
         )
         self._note(batch_id, report, result, plan=plan, batch_ms=batch_ms)
-        self._pace.hold(started_ms=started_ms)
+        with self._stage("hold"):
+            self._pace.hold(started_ms=started_ms)
 
     def close(self) -> None:
         """Close the connection to Kafka."""
@@ -182,10 +188,12 @@ class BatchSink:
 
     def _process(self, records: DataFrame, batch_id: int) -> tuple[TaskReport, CommitResult | None]:
         """Return what was written and committed; no result for a replay."""
-        batch = read_micro_batch(
-            self._checkpoint, batch_id, topic=self._plan.plan.spec.topic, claimed=self._claimed
-        )
-        if self._committer.is_replay(batch):
+        with self._stage("read"):
+            batch = read_micro_batch(
+                self._checkpoint, batch_id, topic=self._plan.plan.spec.topic, claimed=self._claimed
+            )
+            is_replay = self._committer.is_replay(batch)
+        if is_replay:
             return TaskReport(), None
         conflicts = 0
         is_clamped = False
@@ -195,9 +203,10 @@ class BatchSink:
             batch = replace(batch, attempt=self._next_attempt(batch_id))
             allowed = self._allowed_letters(batch)
             try:
-                report = self._write(
-                    records, batch, allowed=allowed, is_in_kafka_order=not is_clamped
-                )
+                with self._stage("write"):
+                    report = self._write(
+                        records, batch, allowed=allowed, is_in_kafka_order=not is_clamped
+                    )
             except Exception as error:
                 # After clamping no such timestamp is left: the same error again would have another cause.
                 if is_clamped or not is_timestamp_overflow(error):
@@ -210,15 +219,22 @@ class BatchSink:
                 continue
             try:
                 declared = self._plan.plan.spec.dead_letter_budget
-                return report, self._committer.commit(
-                    batch, report, allowed=allowed, declared_budget=declared
-                )
+                with self._stage("commit"):
+                    result = self._committer.commit(
+                        batch, report, allowed=allowed, declared_budget=declared
+                    )
             except CommitConflict:
                 conflicts += 1
                 if conflicts == _CONFLICTS_MAX:
                     raise
                 # While the table is rescaled every attempt would meet the same conflict.
                 self._table.follow_schema()
+            else:
+                self._metrics.commit_attempts.observe(result.attempts)
+                return report, result
+
+    def _stage(self, name: str) -> AbstractContextManager[None]:
+        return self._metrics.stage(name, self._plan.plan.key)
 
     def _next_attempt(self, batch_id: int) -> int:
         """Return the number of the attempt that begins: dead letters of earlier ones may be on their topic."""

@@ -32,6 +32,7 @@ from braid.pipelines.kafka.group_offsets import GroupOffsets
 from braid.pipelines.kafka.source import check_topic, read_topic
 from braid.pipelines.kafka.topic import TopicReader
 from braid.pipelines.maintenance_requests import MaintenanceRequests
+from braid.pipelines.metrics import RunnerMetrics
 from braid.pipelines.pace.pace_controller import FIRST_RECORDS_MAX, PaceController
 from braid.pipelines.plan_changes.current_plan import CurrentPlan, FixedDeclaration, PlanSource
 from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
@@ -61,6 +62,7 @@ class IngestContext:
         clock: The clock for durations in progress reports.
         budget: Dead letters allowed in one micro-batch of a stream that declares no budget.
         requests: Asks for maintenance of tables with many runs.
+        metrics: Where micro-batches are measured.
         first_records_max: The largest number of records in a micro-batch until `Ingest.apply_back_pressure` applies another
             bound.
     """
@@ -71,6 +73,7 @@ class IngestContext:
     clock: Clock
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
     requests: MaintenanceRequests = field(default_factory=MaintenanceRequests)
+    metrics: RunnerMetrics = field(default_factory=RunnerMetrics)
     first_records_max: int = FIRST_RECORDS_MAX
 
 
@@ -184,6 +187,7 @@ class Ingest:
             clock=self._context.clock,
             evolver=self._evolver,
             at_commit=self._mirror_position,
+            metrics=self._context.metrics,
         )
         query = self._start_query(sink, claimed)
         self._started = _StartedQuery(claimed=claimed, plan=plan, sink=sink, query=query)

@@ -71,6 +71,7 @@ class StreamSupervisor:
         measure_ms: int,
         clock: Clock,
         dead_letters: Callable[[], Mapping[str, int]] = dict,
+        on_lost_lease: Callable[[], None] = lambda: None,
     ) -> None:
         """Make a supervisor that does nothing until `set_registered` and `step`.
 
@@ -86,6 +87,7 @@ class StreamSupervisor:
             clock: The clock for leases, waits and lag.
             dead_letters: Returns the dead letters of the stream that runners have reported, by
                 reason; called at once and after each start. Raises nothing.
+            on_lost_lease: Called when the lease is lost.
         """
         self.table = table
         self.stream = stream
@@ -96,6 +98,7 @@ class StreamSupervisor:
         self._restarts = restarts
         self._measure_ms = measure_ms
         self._clock = clock
+        self._on_lost_lease = on_lost_lease
         # Guards `_registered` alone: all else belongs to the thread that calls `step`.
         self._lock = threading.Lock()
         self._registered: RegisteredStream | None = None
@@ -177,6 +180,7 @@ class StreamSupervisor:
         is_held = self._lease.hold()
         if was_held and not is_held:
             _LOG.warning("lease lost stream=%s", self._key)
+            self._on_lost_lease()
         if self._lease.answered_ms != answered_ms:
             self._storage.note_success()
             self._report.note_contact(storage_ms=self._lease.answered_ms)

@@ -16,6 +16,7 @@
 | `read_at_parameters` | the query parameters that name a state of the table, or a bound of changes |
 | `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; consumers of a table |
 | `stream_status`, `backfill_status`, `newest_commit` | the status of a stream and its backfills; its newest commit |
+| `table_history` | samples of streams and tables from the reports of runners |
 | `stream_offsets` | the position of a stream, and the bounds of its topic |
 | `dead_letters` | numbers of a stream's dead letters, and pages of them that a runner reads |
 | `stream_trial` | the trial of a stream with sample records |

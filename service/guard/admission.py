@@ -16,6 +16,7 @@ from braid.schemas import ProblemCode
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.request_class import class_of
 from braid.service.limits import ClassLimits, RequestLimits
+from braid.service.metrics import ServiceMetrics
 from braid.service.request_slot import CURRENT, SlotNotFree
 
 
@@ -23,6 +24,7 @@ from braid.service.request_slot import CURRENT, SlotNotFree
 class _Gate:
     limits: ClassLimits
     running: asyncio.Semaphore = field(init=False)
+    held: int = 0
     waiting: int = 0
 
     def __post_init__(self) -> None:
@@ -33,6 +35,7 @@ class _Gate:
         # `locked` is also true while others wait, so that no request overtakes them.
         if not self.running.locked():
             await self.running.acquire()
+            self.held += 1
             return None
         if self.waiting >= self.limits.waiting:
             return self.limits.refusal
@@ -50,7 +53,14 @@ class _Gate:
                 await self.running.acquire()
         except TimeoutError:
             return False
+        self.held += 1
         return True
+
+    def leave(self) -> None:
+        """Give a slot back."""
+        self.held -= 1
+        assert self.held >= 0, "a slot is given back once"
+        self.running.release()
 
 
 class _Slot:
@@ -63,7 +73,7 @@ class _Slot:
     def give_back(self) -> None:
         """Let another request have the slot, if it is held."""
         if self._is_held:
-            self._gate.running.release()
+            self._gate.leave()
         self._is_held = False
 
     async def take_again(self) -> None:
@@ -78,9 +88,11 @@ class _Slot:
 class Admission:
     """Runs a bounded number of requests of each class at once."""
 
-    def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
+    def __init__(self, app: ASGIApp, limits: RequestLimits, metrics: ServiceMetrics) -> None:
         self._app = app
+        self._metrics = metrics
         self._gates = {name: _Gate(limits=each) for name, each in limits.classes.items()}
+        metrics.sample_with(self._sample)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -93,6 +105,7 @@ class Admission:
         gate = self._gates[request_class]
         refusal = await gate.enter()
         if refusal is not None:
+            self._metrics.refused.labels(request_class.value, refusal.value).inc()
             await send_problem(
                 refusal,
                 f"{gate.limits.running} requests of the class `{request_class.value}` are running"
@@ -110,3 +123,9 @@ class Admission:
         finally:
             CURRENT.reset(current)
             slot.give_back()
+
+    def _sample(self) -> None:
+        """Set the numbers of requests that run and wait."""
+        for name, gate in self._gates.items():
+            self._metrics.running.labels(name.value).set(gate.held)
+            self._metrics.waiting.labels(name.value).set(gate.waiting)

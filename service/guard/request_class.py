@@ -27,7 +27,7 @@ def class_of(method: str, path: str) -> RequestClass | None:
     """
     if path == "/health" or _CONSOLE.fullmatch(path):
         return None
-    if path == "/ready":
+    if path in ("/ready", "/metrics"):
         return RequestClass.PROBE
     if _SUBSCRIPTION.fullmatch(path):
         return RequestClass.SUBSCRIPTION

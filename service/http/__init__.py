@@ -6,6 +6,7 @@
 | `worker_processes` | processes that accept from the same sockets |
 | `process_memory`, `arrow_without_pandas` | memory of a process: settings of the allocator; what Arrow would load |
 | `protocol` | connections, and bounds of the heads of requests |
-| `request_context`, `access_log` | ids of requests; a line of log for each |
+| `request_context`, `access_log` | ids of requests; a line of log and an observation for each |
+| `request_traces` | spans of requests |
 | `row_dispatch` | rows, which are answered before the framework |
 """

@@ -1,8 +1,8 @@
-"""Access log: one line per request with method, path, status, milliseconds and request id.
+"""Access log and metrics: one line per request with method, path, status, milliseconds and request id, and one observation.
 
 It is the outermost ASGI layer, so it sees the responses of every layer below. The request id is the one in
 the response's header: the caller's own id or a new one. Query parameters are left out, because they contain
-keys of rows. Requests with heads that `protocol` refuses do not reach this layer; `protocol` logs them itself.
+keys of rows. Metrics have the route, the template of the path: `row_dispatch` or the framework notes it in the scope. Requests with heads that `protocol` refuses do not reach this layer; `protocol` logs them itself.
 """
 
 import logging
@@ -13,29 +13,41 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from braid.service.http.request_context import HEADER
+from braid.service.metrics import NO_ROUTE, NO_ROW, ServiceMetrics
+from braid.service.scope_notes import ROUTE, ROW
+from braid.telemetry.logs import ARGUMENT_NAMES
 
 logger = logging.getLogger(__name__)
 
 _ID_HEADER: Final = HEADER.encode()
 _PATH_CHARACTERS_MAX: Final = 500
+_NAMES: Final = {ARGUMENT_NAMES: ("method", "path", "status", "duration_ms", "request_id")}
 
 
 class AccessLog:
-    """Logs each HTTP request after its answer, or when it ends without one."""
+    """Logs and counts each HTTP request after its answer, or when it ends without one."""
 
-    def __init__(self, app: ASGIApp, *, seconds: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: ServiceMetrics,
+        *,
+        seconds: Callable[[], float] = time.perf_counter,
+    ) -> None:
         """Wrap an application.
 
         Args:
             app: The application.
+            metrics: Where requests are counted.
             seconds: A monotonic clock.
         """
         self._app = app
+        self._metrics = metrics
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        if scope["type"] != "http" or not logger.isEnabledFor(logging.INFO):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = self._seconds()
@@ -52,13 +64,27 @@ class AccessLog:
         try:
             await self._app(scope, receive, record)
         finally:
-            # The raw path: with escapes resolved, a path with a line break could forge a log line.
-            path = scope.get("raw_path") or scope["path"].encode("unicode_escape")
-            logger.info(
-                "%s %s %s %.1f ms request_id=%s",
-                scope["method"],
-                path[:_PATH_CHARACTERS_MAX].decode("latin-1"),
-                status or "unanswered",
-                (self._seconds() - started) * 1_000,
-                request_id,
+            seconds = self._seconds() - started
+            self._metrics.observe_request(
+                scope["method"], route_of(scope), status, scope.get(ROW, NO_ROW), seconds
             )
+            if logger.isEnabledFor(logging.INFO):
+                # The raw path: with escapes resolved, a path with a line break could forge a log line.
+                path = scope.get("raw_path") or scope["path"].encode("unicode_escape")
+                logger.info(
+                    "%s %s %s %.1f ms request_id=%s",
+                    scope["method"],
+                    path[:_PATH_CHARACTERS_MAX].decode("latin-1"),
+                    status or "unanswered",
+                    seconds * 1_000,
+                    request_id,
+                    extra=_NAMES,
+                )
+
+
+def route_of(scope: Scope) -> str:
+    """Return the template of a request's path, as far as one was found."""
+    noted = scope.get(ROUTE)
+    if noted is not None:
+        return str(noted)
+    return getattr(scope.get("route"), "path", NO_ROUTE)

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from braid.schemas import ProblemCode
 from braid.service.problems.problem_response import problem_response
 from braid.service.scope_headers import header_of
+from braid.telemetry.logs import REQUEST_ID
 
 HEADER = "x-request-id"
 _NAME = HEADER.encode()
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class RequestContext:
-    """Gives each request the id that its caller sent, if it is usable, or a new id, and returns the id in a header.
+    """Gives each request the id that its caller sent, if it is usable, or a new id, and returns the id in a header; logs have it, too.
 
     An exception without a handler becomes a problem without details; the log has them, with the id.
     """
@@ -41,6 +42,7 @@ class RequestContext:
         request_id = given if _USABLE.fullmatch(given) else secrets.token_hex(8)
         header = _NAME, request_id.encode()
         scope.setdefault("state", {})["request_id"] = request_id
+        token = REQUEST_ID.set(request_id)
         has_started = False
 
         async def send_with_id(message: MutableMapping[str, Any]) -> None:
@@ -65,3 +67,5 @@ class RequestContext:
                 request_id=request_id,
             )
             await response(scope, receive, send_with_id)
+        finally:
+            REQUEST_ID.reset(token)

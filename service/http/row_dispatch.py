@@ -19,14 +19,17 @@ from braid.registry.errors import RegistryError
 from braid.schemas.api import RowKeys
 from braid.service.body_thread import SMALL, BodyThread
 from braid.service.checked_body import checked
+from braid.service.control.row_lookup import RowNotFound
 from braid.service.problems.error_handlers import on_own_error
 from braid.service.replayed_body import replayed
 from braid.service.scope_headers import header_of
-from braid.service.serving.row_answers import RowAnswer, RowAnswers
+from braid.service.scope_notes import ROUTE, ROW
+from braid.service.serving.row_answers import RowAnswer, RowAnswers, RowState
 
 _PATH: Final = re.compile(
     r"/v1/tables/([^/]+)/([^/]+)/(?:rows|rows(?P<status>/status)|views/(?P<view>[^/]+)/rows)"
 )
+_TABLE: Final = "/v1/tables/{database}/{table}"
 _LOOKUP: Final = re.compile(r"/v1/tables/([^/]+)/([^/]+)/(?:rows|views/(?P<view>[^/]+))/lookup")
 
 
@@ -44,6 +47,7 @@ class RowDispatch:
         method = scope["method"] if scope["type"] == "http" else None
         if method == "GET" and (found := _PATH.fullmatch(scope["path"])):
             accept = header_of(scope, b"accept")
+            scope[ROUTE] = _route_of(found)
             answer = self._answer_to(found, accept)
             answering = answer(f"{found[1]}.{found[2]}", scope["query_string"])
             await _send(answering, scope, receive, send)
@@ -72,6 +76,9 @@ class RowDispatch:
             await self._app(scope, replayed(body, receive), send)
             return
         table, view = f"{found[1]}.{found[2]}", found["view"]
+        scope[ROUTE] = (
+            f"{_TABLE}/rows/lookup" if view is None else f"{_TABLE}/views/{{view}}/lookup"
+        )
         answering = (
             self._rows.rows(table, keys, header_of(scope, b"accept"))
             if view is None
@@ -93,15 +100,26 @@ class RowDispatch:
         return keys
 
 
+def _route_of(found: re.Match[str]) -> str:
+    """Return the template of a path that `_PATH` matches."""
+    if found["view"] is not None:
+        return f"{_TABLE}/views/{{view}}/rows"
+    return f"{_TABLE}/rows" if found["status"] is None else f"{_TABLE}/rows/status"
+
+
 async def _send(
     answering: Awaitable[RowAnswer], scope: Scope, receive: Receive, send: Send
 ) -> None:
     try:
         answer = await answering
     except (LakeError, RegistryError) as error:
+        if isinstance(error, RowNotFound):
+            scope[ROW] = RowState.ABSENT
         response = await on_own_error(Request(scope, receive), error)
         await response(scope, receive, send)
         return
+    if answer.row is not None:
+        scope[ROW] = answer.row
     status, headers, body = answer.response(header_of(scope, b"if-none-match"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

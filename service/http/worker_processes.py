@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Final
@@ -24,29 +24,34 @@ _SPAWN: Final = multiprocessing.get_context("spawn")
 logger = logging.getLogger(__name__)
 
 
-def run_workers(work: Callable[[], None], count: int) -> None:
+def run_workers(works: Sequence[Callable[[], None]], *, end_seconds: float) -> None:
     """Run workers until SIGTERM or SIGINT, which each of them gets as well, and return when all have ended.
 
+    They get SIGUSR1 and SIGUSR2, too.
+
     Args:
-        work: Runs in each worker, and returns after SIGTERM. Requires: it can be pickled.
-        count: Workers, at least one.
+        works: One for each worker, which returns after SIGTERM. Requires: they can be pickled.
+        end_seconds: Time in which workers have to end; those that have not are killed.
     """
-    assert count >= 1, count
     stop, stopper = _SPAWN.Pipe(duplex=False)
     before = {
         number: signal.signal(number, lambda *_: stopper.send_bytes(b"stop"))
         for number in (signal.SIGTERM, signal.SIGINT)
     }
+    before |= {
+        number: signal.signal(number, _pass_on) for number in (signal.SIGUSR1, signal.SIGUSR2)
+    }
     try:
-        _keep(work, count, stop)
+        workers = _keep(works, stop)
+        _end(workers, end_seconds)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _keep(work: Callable[[], None], count: int, stop: Connection) -> None:
-    """Keep as many workers as are wanted until something can be read from `stop`, then end them."""
-    workers = [_started(work) for _ in range(count)]
+def _keep(works: Sequence[Callable[[], None]], stop: Connection) -> Sequence[SpawnProcess]:
+    """Keep the workers running until something can be read from `stop`, and return them."""
+    workers = [_started(work) for work in works]
     not_before = time.monotonic() + _RESTART_S
     while stop not in wait([stop, *(worker.sentinel for worker in workers)]):
         # Not a plain sleep: a stop must not wait.
@@ -60,12 +65,31 @@ def _keep(work: Callable[[], None], count: int, stop: Connection) -> None:
                     worker.exitcode,
                 )
                 worker.close()
-                workers[place] = _started(work)
+                workers[place] = _started(works[place])
         not_before = time.monotonic() + _RESTART_S
+    return workers
+
+
+def _end(workers: Sequence[SpawnProcess], seconds: float) -> None:
+    """End workers."""
     for worker in workers:
         worker.terminate()
+    deadline = time.monotonic() + seconds
     for worker in workers:
-        worker.join()
+        worker.join(max(0.0, deadline - time.monotonic()))
+        if worker.is_alive():
+            logger.error(
+                "worker does not end within %g seconds and is killed pid=%s", seconds, worker.pid
+            )
+            worker.kill()
+            worker.join()
+
+
+def _pass_on(number: int, _frame: object) -> None:
+    """Send a signal to all workers."""
+    for worker in multiprocessing.active_children():
+        if worker.pid is not None:
+            os.kill(worker.pid, number)
 
 
 def _started(work: Callable[[], None]) -> SpawnProcess:

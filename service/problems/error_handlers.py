@@ -28,6 +28,7 @@ from braid.schemas.contract import TOO_LONG
 from braid.service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
 from braid.service.control.index_lookup import IndexNotBuilt
 from braid.service.control.row_lookup import RowNotFound
+from braid.service.lifecycle import ServiceStops
 from braid.service.problems.problem_response import problem_response, short_path
 from braid.service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from braid.service.problems.request_problems import field_problems
@@ -79,7 +80,8 @@ async def on_own_error(request: Request, error: Exception) -> Response:
     """Return the answer for an error of the engine or the registry."""
     code = code_of(error)
     status, _ = STATUS_AND_TITLE[code]
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    # That the process ends is said once, by the server, and not for each request.
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, ServiceStops):
         # Failures of storage (503) repeat, and their messages are complete; a traceback adds nothing.
         trace = error if status == HTTPStatus.INTERNAL_SERVER_ERROR else None
         logger.error(

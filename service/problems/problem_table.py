@@ -77,6 +77,7 @@ from braid.service.control.push import SignatureRefused
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
 from braid.service.control.row_pages import PagesExpired
 from braid.service.control.view_lookup import ViewNotFound
+from braid.service.lifecycle import ServiceStops
 from braid.service.request_slot import SlotNotFree
 from braid.service.serving.completeness_counts import TooManyCounts
 from braid.service.serving.snapshot_waits import TooManyWaits
@@ -131,6 +132,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     RowNotFound: ProblemCode.ROW_NOT_FOUND,
     IndexNotFound: ProblemCode.INDEX_NOT_FOUND,
     IndexNotBuilt: ProblemCode.NOT_READY,
+    ServiceStops: ProblemCode.NOT_READY,
     ViewNotFound: ProblemCode.VIEW_NOT_FOUND,
     SignatureRefused: ProblemCode.SIGNATURE_REFUSED,
     RequestDiffers: ProblemCode.IDEMPOTENCY_CONFLICT,

@@ -3,6 +3,7 @@
 | module | what |
 |---|---|
 | `health` | `/health`, `/ready` |
+| `metrics` | `/metrics`, for Prometheus |
 | `tables`, `schema_changes` | declaration, list, dropping, maintenance status; schema changes and their history |
 | `table_tests` | runs of table tests |
 | `table_response` | the answer of `tables` and `schema_changes`: the table with its revision |
@@ -12,6 +13,7 @@
 | `pushes`, `push_bodies` | records that are pushed to streams; their bodies by media type |
 | `rows` | wide rows by their keys, and their status |
 | `completeness` | rows of a table by their states, and the lag of each stream |
+| `history` | series of a table and its streams over the last hours |
 | `feature_views` | rows of feature views by their keys |
 | `lookup_indexes` | rows by the columns of lookup indexes |
 | `row_events` | subscriptions to rows, as server-sent events |

@@ -24,7 +24,8 @@ async def get_health(components: ComponentsOf) -> Health:
 
 @router.get("/ready")
 def get_ready(components: ComponentsOf) -> Readiness:
-    """Test the warehouse, which has to exist: a file is created, refused a second time, and deleted."""
+    """Test the warehouse, which has to exist: a file is created, refused a second time, and deleted. Not ready once the process ends."""
+    components.lifecycle.check()
     _probe(components)
     return Readiness()
 

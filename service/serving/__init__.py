@@ -5,6 +5,7 @@ From the top down; each imports only what is beside or below it:
 | module | what |
 |---|---|
 | `row_answers` | answers to requests for one row, several rows, and the status of a row |
+| `history` | samples of the last hours, for charts |
 | `completeness_counts` | counts of tables' rows by their states, made in the background |
 | `outcome_answers` | answers about pushed records: what has become of each in its row |
 | `row_explainer` | explanations of rows, and rows as they would be |

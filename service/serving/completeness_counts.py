@@ -146,6 +146,15 @@ class CompletenessCounts:
                 raise job.error
         return found, None
 
+    def newest(self) -> dict[str, CompletenessCount]:
+        """Return the last count of the newest snapshot by `db.table`, of the tables that have one."""
+        with self._lock:
+            counts = [
+                (key.table, one.count) for key, (_, one) in self._counts.items() if key.is_newest
+            ]
+        # Sorted, so that the last one of a table stays.
+        return dict(sorted(counts, key=lambda found: found[1].measured_ms))
+
     def close(self) -> None:
         """End the running count at its next batch, without waiting for it, and begin no other one."""
         self._is_closed = True

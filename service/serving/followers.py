@@ -15,6 +15,7 @@ from braid.registry.registrar import Registrar
 from braid.schemas import TableDocument
 from braid.service.control.read_after import is_taken_in
 from braid.service.control.row_request import READ_AFTER, Freshness
+from braid.service.metrics import ServiceMetrics
 from braid.service.open_tables import TABLES_MAX, OpenTables
 from braid.service.serving.follower import Follower
 from braid.service.serving.served_table import Served
@@ -122,6 +123,14 @@ class Followers:
             TableNotFound: No table of that name is registered.
         """
         return self._registrar.document(identifier)
+
+    def sample(self, metrics: ServiceMetrics) -> None:
+        """Set how many tables are followed, and the longest time since one was verified."""
+        served = [one.follower.served for one in list(self._followed.values())]
+        now_ms = self._clock.now_ms()
+        ages_ms = [now_ms - one.verified_ms for one in served if one is not None]
+        metrics.followed_tables.set(len(served))
+        metrics.staleness.set(max(0, *ages_ms, 0) / 1_000)
 
     def close(self) -> None:
         """End all threads, without waiting for them."""

@@ -5,10 +5,10 @@ waits, and the answer is computed on the event loop; otherwise it is computed in
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import orjson
 import pyarrow as pa
@@ -47,12 +47,28 @@ from braid.service.control.row_request import (
 )
 from braid.service.control.row_status import StatusRules
 from braid.service.control.view_lookup import find_view_row, find_view_rows
+from braid.service.metrics import ServiceMetrics
 from braid.service.query_parameters import parse_query
 from braid.service.serving.followers import Followers
 from braid.service.serving.served_table import Served
 from braid.service.serving.snapshot_waits import SnapshotWaits
+from braid.telemetry.tracing import span
 
 RequestT = TypeVar("RequestT")
+
+
+class RowState(StrEnum):
+    """State of the row that a request is about, for metrics."""
+
+    FOUND = "found"
+    ABSENT = "absent"
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+
+    @classmethod
+    def of(cls, *, complete: bool) -> Self:
+        """Return the state of a row whose completeness is known."""
+        return cls("complete" if complete else "incomplete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +80,14 @@ class RowAnswer:
         etag: Weak entity tag of what the answer was read from; None if an equal tag would not mean an equal answer.
         media_type: The body's media type.
         varies: Whether the request's `Accept` has chosen the media type.
+        row: State of the row; None: the answer is about several.
     """
 
     body: bytes
     etag: str | None = None
     media_type: str = "application/json"
     varies: bool = False
+    row: RowState | None = None
 
     def response(self, if_none_match: str | None) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
         """Return status, headers and body: 304 without a body if the client has the answer already."""
@@ -103,8 +121,11 @@ class _Question(Generic[RequestT]):
 class RowAnswers:
     """Answers requests for rows."""
 
-    def __init__(self, followers: Followers, waits: SnapshotWaits, clock: Clock) -> None:
+    def __init__(
+        self, followers: Followers, waits: SnapshotWaits, clock: Clock, metrics: ServiceMetrics
+    ) -> None:
         """Answer from what `followers` serve, or what `waits` for; `clock` tells when older states are read."""
+        self._metrics = metrics
         self._followers = followers
         self._waits = waits
         self._clock = clock
@@ -131,10 +152,11 @@ class RowAnswers:
             etag = _etag(at.lookup, is_arrow=is_arrow)
             if is_arrow:
                 table = find_row_as_arrow(at, request.key, columns=request.columns)
-                return _arrow_answer(table, etag=etag, snapshot=at.snapshot_fields)
+                answered = _arrow_answer(table, etag=etag, snapshot=at.snapshot_fields)
+                return replace(answered, row=RowState.FOUND)
             row = find_row(at, request.key, columns=request.columns)
             body = {"row": row, "snapshot": at.snapshot_fields}
-            return RowAnswer(body=orjson.dumps(body), etag=etag, varies=True)
+            return RowAnswer(body=orjson.dumps(body), etag=etag, varies=True, row=RowState.FOUND)
 
         return await self._answer(
             identifier,
@@ -183,7 +205,9 @@ class RowAnswers:
             found = find_view_row(
                 at, plan, request.key, columns=request.columns, integers_as_text=is_text
             )
-            return RowAnswer(body=orjson.dumps({**found, "snapshot": at.snapshot_fields}))
+            state = RowState.of(complete=found["complete"])
+            body = orjson.dumps({**found, "snapshot": at.snapshot_fields})
+            return RowAnswer(body=body, row=state)
 
         return await self._answer(
             identifier,
@@ -261,7 +285,8 @@ class RowAnswers:
                 else StatusRules(document, at.lookup.schema)
             )
             status = find_row_status(at, rules, key, integers_as_text=is_text)
-            return RowAnswer(body=status.model_dump_json().encode())
+            state = RowState.of(complete=status.complete)
+            return RowAnswer(body=status.model_dump_json().encode(), row=state)
 
         return await self._answer(
             identifier,
@@ -285,9 +310,13 @@ class RowAnswers:
             identifier, lambda served: question.parse(served.table.lookup), question.freshness
         )
         if not question.needs_storage(request, served):
-            with suppress(NotCopied):
-                return question.answer(request, served, False)
-        return await run_in_threadpool(question.answer, request, served, True)
+            try:
+                with span("lookup"):
+                    return question.answer(request, served, False)
+            except NotCopied:
+                self._metrics.not_copied.inc()
+        with span("lookup in a thread"):
+            return await run_in_threadpool(question.answer, request, served, True)
 
     def _looked_up(self, served: Served, request: RowRequest, *, may_read: bool = True) -> LookedUp:
         """Return a state of the table with a function that writes the columns; reads storage if it is not what is served."""

@@ -6,6 +6,7 @@ else: a look at storage ──► as new as demanded ─────────
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -17,9 +18,11 @@ from braid.lake import LakeError
 from braid.service.control.row_lookup import SnapshotNotReached
 from braid.service.control.row_request import Freshness
 from braid.service.limits import RequestLimits
+from braid.service.metrics import ServiceMetrics
 from braid.service.request_slot import without_slot
 from braid.service.serving.followers import Followers, missing_of
 from braid.service.serving.served_table import Served
+from braid.telemetry.tracing import span
 
 _PAUSE_S: Final = 0.05
 _THREADS: Final = 2
@@ -34,13 +37,17 @@ class TooManyWaits(LakeError):
 class SnapshotWaits:
     """Waits for states of tables. Close it at the end."""
 
-    def __init__(self, followers: Followers, limits: RequestLimits) -> None:
+    def __init__(
+        self, followers: Followers, limits: RequestLimits, metrics: ServiceMetrics
+    ) -> None:
         """Wait for nothing yet.
 
         Args:
             followers: What is served of each table.
             limits: The longest wait, and the number of waits.
+            metrics: Where waits are counted.
         """
+        self._metrics = metrics
         self._followers = followers
         self._wait_s = limits.snapshot_wait_seconds
         self._waits_max = limits.snapshot_waits
@@ -80,7 +87,8 @@ class SnapshotWaits:
         freshness = freshness_of(request)
         if missing_of(served, freshness) is not None:
             async with self.entered():
-                served = await self._reached(served, freshness)
+                with span("wait for a snapshot"):
+                    served = await self._reached(served, freshness)
             request = parse(served)
         return served, request
 
@@ -108,17 +116,22 @@ class SnapshotWaits:
 
     async def _reached(self, served: Served, freshness: Freshness) -> Served:
         identifier = served.table.lookup.identifier
+        begun_s, outcome = time.perf_counter(), "not_reached"
         try:
             async with asyncio.timeout(self._wait_s):
                 while missing_of(served, freshness) is not None:
                     await asyncio.sleep(_PAUSE_S)
                     served = await self._look(identifier)
+            outcome = "reached"
         except TimeoutError:
             message = (
                 f"{identifier} has snapshot {served.snapshot_id or 'none'} and reached no snapshot "
                 f"{missing_of(served, freshness)} within {self._wait_s:g} seconds"
             )
             raise SnapshotNotReached(message) from None
+        finally:
+            waits = self._metrics.snapshot_waits.labels(outcome)
+            waits.observe(time.perf_counter() - begun_s)
         return served
 
     async def _look(self, identifier: str) -> Served:

@@ -8,12 +8,10 @@ from starlette.types import Receive, Scope, Send
 
 from braid.lake import LakeError
 from braid.registry.errors import RegistryError
-from braid.schemas import ProblemCode
+from braid.service.lifecycle import ServiceStops
 from braid.service.problems.error_handlers import on_own_error
-from braid.service.problems.problem_response import problem_response
-from braid.service.subscription.server_sent_events import MEDIA_TYPE, server_sent_event
+from braid.service.subscription.server_sent_events import MEDIA_TYPE, RETRY, server_sent_event
 from braid.service.subscription.subscription import Subscription
-from braid.service.subscription.subscriptions import ServiceStops
 
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
@@ -41,16 +39,10 @@ async def _events(request: Request, subscription: Subscription) -> AsyncGenerato
     try:
         async for event in events:
             yield event
-    except ServiceStops:
-        problem = problem_response(
-            ProblemCode.NOT_READY,
-            "this process of the service ends; connect again with the cursor of the last event",
-            instance=request.url.path,
-            request_id=request.state.request_id,
-        )
-        yield server_sent_event("error", bytes(problem.body))
     except (LakeError, RegistryError) as error:
         problem = await on_own_error(request, error)
+        if isinstance(error, ServiceStops):
+            yield RETRY
         yield server_sent_event("error", bytes(problem.body))
     finally:
         await events.aclose()

@@ -8,6 +8,7 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 
 from braid.lake import ChangedKeysPosition, ChangesExpired, InvalidRequest, Problem, TableSchema
+from braid.service.lifecycle import ServiceStops
 from braid.service.serving.followers import Followers
 from braid.service.serving.served_table import Served
 from braid.service.subscription.subscription import Subscription
@@ -22,10 +23,6 @@ PART_RECORDS: Final = 50_000
 
 _THREADS: Final = 4
 """Apart from the threads of requests: a thousand subscribers cannot occupy those."""
-
-
-class ServiceStops(Exception):
-    """The process ends; another one continues from the cursor."""
 
 
 class Subscriptions:
@@ -77,7 +74,7 @@ class Subscriptions:
             _check_columns(served.table.lookup.schema, request.columns)
         start = await run_in_threadpool(_start, request, served)
         if self._is_closed:
-            raise ServiceStops
+            raise _stops()
         feed = self._feed(identifier, served)
         subscription = Subscription(
             identifier=identifier,
@@ -100,11 +97,16 @@ class Subscriptions:
             raise
         return subscription
 
+    @property
+    def open_count(self) -> int:
+        """Number of open subscriptions."""
+        return sum(feed.subscribers for feed in self._feeds.values())
+
     def close(self) -> None:
         """End all subscriptions, and open no more."""
         self._is_closed = True
         for feed in self._feeds.values():
-            feed.end(ServiceStops())
+            feed.end(_stops())
 
     async def _served(self, identifier: str) -> Served:
         served = self._followers.current(identifier)
@@ -130,6 +132,12 @@ class Subscriptions:
     def _forget(self, identifier: str, feed: TableFeed | None) -> None:
         if self._feeds.get(identifier) is feed:
             del self._feeds[identifier]
+
+
+def _stops() -> ServiceStops:
+    return ServiceStops(
+        "this process of the service ends; connect again with the cursor of the last event"
+    )
 
 
 def _start(request: SubscriptionRequest, served: Served) -> ChangedKeysPosition:

@@ -74,6 +74,11 @@ class TableFeed:
         self._subscribers = 0
         self._looking: asyncio.Task[None] | None = None
 
+    @property
+    def subscribers(self) -> int:
+        """Number of subscribers."""
+        return self._subscribers
+
     def join(self) -> None:
         """Count a subscriber, and look for snapshots from now on."""
         self._subscribers += 1

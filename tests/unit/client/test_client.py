@@ -219,6 +219,7 @@ def test_the_service_and_the_metadata_of_a_table_are_shown(parcels: Client) -> N
     assert parcels.ready().status == "ready"
     assert [one.name for one in parcels.tables(page_size=5).tables] == ["parcels"]
     assert table.maintenance().snapshot_id == 1
+    assert table.history(minutes=5).series == ()
     assert table.inspect("snapshots", limit=1).rows_total == 1
 
 

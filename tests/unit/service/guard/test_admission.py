@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from braid.service.guard.admission import Admission
 from braid.service.http.request_context import RequestContext
 from braid.service.limits import ClassLimits, RequestClass, RequestLimits
+from braid.service.metrics import ServiceMetrics
 from braid.service.request_slot import SlotNotFree, without_slot
 
 ONE = ClassLimits(running=1, waiting=1, wait_seconds=60)
@@ -35,7 +36,7 @@ class Stuck:
 def test_a_full_class_is_refused_and_others_continue() -> None:
     async def check() -> None:
         app = Stuck()
-        transport = httpx.ASGITransport(RequestContext(Admission(app, LIMITS)))
+        transport = httpx.ASGITransport(RequestContext(Admission(app, LIMITS, ServiceMetrics())))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             reads = [asyncio.create_task(client.get("/v1/tables")) for _ in range(2)]
             await app.has_begun.wait()
@@ -67,7 +68,9 @@ def test_a_subscription_too_many_is_refused_at_once() -> None:
 
         defaults = RequestLimits().classes[RequestClass.SUBSCRIPTION]
         limits = RequestLimits(classes={RequestClass.SUBSCRIPTION: replace(defaults, running=1)})
-        transport = httpx.ASGITransport(RequestContext(Admission(endless, limits)))
+        transport = httpx.ASGITransport(
+            RequestContext(Admission(endless, limits, ServiceMetrics()))
+        )
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             address = "/v1/tables/a/b/rows/events"
             open_one = asyncio.create_task(client.get(address))
@@ -87,7 +90,7 @@ def test_a_request_that_waits_too_long_is_refused_and_keeps_no_slot() -> None:
     async def check() -> None:
         app = Stuck()
         limits = RequestLimits(classes=dict.fromkeys(RequestClass, hasty))
-        transport = httpx.ASGITransport(RequestContext(Admission(app, limits)))
+        transport = httpx.ASGITransport(RequestContext(Admission(app, limits, ServiceMetrics())))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             read = asyncio.create_task(client.get("/v1/tables"))
             await app.has_begun.wait()
@@ -135,7 +138,7 @@ def test_a_request_that_waits_without_its_slot_takes_one_again(
     async def check() -> None:
         app = Waiting()
         limits = RequestLimits(classes=dict.fromkeys(RequestClass, one))
-        transport = httpx.ASGITransport(RequestContext(Admission(app, limits)))
+        transport = httpx.ASGITransport(RequestContext(Admission(app, limits, ServiceMetrics())))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             first = asyncio.create_task(client.get("/v1/tables"))
             assert await app.begun.get() == "/v1/tables"
@@ -158,7 +161,7 @@ def test_a_slot_that_was_given_back_is_not_freed_twice() -> None:
         app = Waiting()
         limits = RequestLimits(classes=dict.fromkeys(RequestClass, one))
         transport = httpx.ASGITransport(
-            RequestContext(Admission(app, limits)), raise_app_exceptions=False
+            RequestContext(Admission(app, limits, ServiceMetrics())), raise_app_exceptions=False
         )
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             first = asyncio.create_task(client.get("/v1/tables"))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from braid.service.http.access_log import AccessLog
+from braid.service.metrics import ServiceMetrics
 from tests.unit.service.http_client import HttpClient
 
 
@@ -59,6 +60,10 @@ def test_a_request_that_breaks_off_leaves_a_line(caplog: pytest.LogCaptureFixtur
     scope = {"type": "http", "method": "GET", "path": "/x\ny"}
     times = iter([1.0, 1.25])
     with pytest.raises(ConnectionResetError):
-        asyncio.run(AccessLog(app, seconds=lambda: next(times))(scope, no_receive, no_send))
+        asyncio.run(
+            AccessLog(app, ServiceMetrics(), seconds=lambda: next(times))(
+                scope, no_receive, no_send
+            )
+        )
 
     assert lines(caplog) == ["GET /x\\ny unanswered 250.0 ms request_id=-"]

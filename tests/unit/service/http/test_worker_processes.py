@@ -15,7 +15,7 @@ import time
 from functools import partial
 from braid.service.http.worker_processes import run_workers
 if __name__ == "__main__":
-    run_workers(partial(time.sleep, 3_600), 2)
+    run_workers([partial(time.sleep, 3_600)] * 2, end_seconds=60)
 """
 
 

@@ -17,9 +17,9 @@ from braid.lake import (
 )
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
+from braid.service.lifecycle import ServiceStops
 from braid.service.limits import RequestLimits
 from braid.service.settings import ServiceSettings
-from braid.service.subscription.subscriptions import ServiceStops
 from tests.unit.service.subscription.subscriber import states_of, subscribed
 
 PARCELS = "shop.parcels"
