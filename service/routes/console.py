@@ -3,6 +3,7 @@
 They are no part of the API, so the OpenAPI document does not have them.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from fastapi import APIRouter
@@ -14,19 +15,22 @@ from braid.service.console.page_files import PageFile, page_files
 from braid.service.serving.row_answers import is_known
 
 ADDRESS: Final = "/console/"
-_FOR_GOOD: Final = "public, max-age=31536000, immutable"
-_ASK_AGAIN: Final = "no-cache"
-_HEADERS: Final = {
+_SAME_ORIGIN: Final = {
+    "cross-origin-resource-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+}
+_OF_THE_PAGE: Final = {
+    **_SAME_ORIGIN,
+    "cache-control": "no-cache",
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     ),
     "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
 }
+_OF_A_FILE: Final = {**_SAME_ORIGIN, "cache-control": "public, max-age=31536000, immutable"}
 
 router = APIRouter(include_in_schema=False)
 
@@ -45,7 +49,7 @@ async def get_without_slash(_: Request) -> Response:
 
 async def get_page(request: Request) -> Response:
     """Return the page."""
-    return _answer(request, page_files().page, cache_control=_ASK_AGAIN)
+    return _answer(request, page_files().page, _OF_THE_PAGE)
 
 
 async def get_file(request: Request) -> Response:
@@ -54,16 +58,11 @@ async def get_file(request: Request) -> Response:
     file = found.files.get(request.path_params["path"])
     if file is None or request.path_params["digest"] != found.digest:
         raise HTTPException(404)
-    return _answer(request, file, cache_control=_FOR_GOOD)
+    return _answer(request, file, _OF_A_FILE)
 
 
-def _answer(request: Request, file: PageFile, *, cache_control: str) -> Response:
-    headers = {
-        **_HEADERS,
-        "cache-control": cache_control,
-        "etag": file.etag,
-        "vary": "accept-encoding",
-    }
+def _answer(request: Request, file: PageFile, of_its_kind: Mapping[str, str]) -> Response:
+    headers = {**of_its_kind, "etag": file.etag, "vary": "accept-encoding"}
     if is_known(file.etag, request.headers.get("if-none-match")):
         return Response(status_code=304, headers=headers)
     if "gzip" not in request.headers.get("accept-encoding", ""):

@@ -1,15 +1,14 @@
 """A service over a warehouse in memory, with what a console shows: tables, streams, rows, failures, dead letters.
 
 The streams of `shop.orders` have committed micro-batches by the code of running streams. A stand-in for the runner reports their
-states, and answers questions for dead letters.
+states again and again, and answers questions for dead letters.
 """
 
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -81,6 +80,7 @@ LETTER = ListedLetter(
     value_bytes=45,
     standing="open",
 )
+_PAUSE_S = 0.2
 _CLUSTERS = '[clusters.default]\nbootstrap_servers = "kafka:9092"\nshow_records = ["*"]\n'
 
 
@@ -107,6 +107,7 @@ class ConsoleBed:
     fed: FedTable
     address: str
     http: httpx.Client
+    _reported: dict[str, StreamProgress] = field(default_factory=dict)
 
     @classmethod
     @contextmanager
@@ -125,17 +126,18 @@ class ConsoleBed:
         http = httpx.Client(base_url=address, headers=json, timeout=PATIENCE_S)
         bed = cls(fed=fed, address=address, http=http)
         ended = threading.Event()
-        answering = threading.Thread(target=bed._answer_letters, args=[ended])
-        answering.start()
+        running = threading.Thread(target=bed._run, args=[ended])
         try:
             wait_until(bed._is_served)
             bed._fill()
+            running.start()
             yield bed
         finally:
             ended.set()
             server.should_exit = True
             serving.join()
-            answering.join()
+            if running.is_alive():
+                running.join()
             http.close()
 
     def put(self, path: str, body: dict[str, Any]) -> None:
@@ -147,7 +149,8 @@ class ConsoleBed:
         return self.http.get(f"{TABLE}/{path}").raise_for_status().json()
 
     def report(self, **states: StreamProgress) -> None:
-        """Report the streams of `shop.orders`, as a runner does."""
+        """Report the streams of `shop.orders` from now on, as a runner does."""
+        self._reported = states
         self._progress.write(
             RunnerProgress(
                 runner="runner-1",
@@ -239,9 +242,10 @@ class ConsoleBed:
             ),
         }
 
-    def _answer_letters(self, ended: threading.Event) -> None:
+    def _run(self, ended: threading.Event) -> None:
         questions = LetterQuestions(self.fed.file_io, "/w")
-        while not ended.is_set():
+        while not ended.wait(_PAUSE_S):
+            self.fed.clock.advance(ms=int(_PAUSE_S * 1_000))
+            self.report(**self._reported)
             for query in questions.open_questions(now_ms=self.fed.clock.now_ms()):
                 questions.answer(query.id, LetterPage(letters=(LETTER,)))
-            time.sleep(0.02)

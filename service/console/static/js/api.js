@@ -68,6 +68,9 @@ export async function get(path, { signal: ended, exact = false } = {}) {
   return body;
 }
 
+/** Returns the entity tag of the newest answer to a GET, for `if-match` of a change. */
+export const etagOf = (path) => known.get(path)?.etag;
+
 /** Sends a request that may change something; returns the body of its answer. */
 export async function change(method, path, body, { headers = {}, exact = false, ended } = {}) {
   const text = body === undefined ? undefined : exactJson(body);

@@ -146,6 +146,18 @@ export function Head({ crumbs, title, badge, actions }) {
   `;
 }
 
+/** Who owns a table or a stream, and its labels. */
+export const Owner = ({ spec }) => {
+  const labels = Object.entries(spec?.labels ?? {});
+  return (
+    (spec?.owner || labels.length > 0) &&
+    html`<p class="actions small">
+      ${spec.owner && html`<span class="quiet">owned by ${spec.owner}</span>`}
+      ${labels.map(([name, value]) => html`<span class="badge bare">${name}: ${value}</span>`)}
+    </p>`
+  );
+};
+
 /** Links to the parts of a page; the present one is marked. */
 export const Tabs = ({ tabs, current, label }) =>
   html`<nav class="tabs" aria-label=${label}>

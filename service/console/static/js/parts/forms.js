@@ -100,7 +100,10 @@ export function Verdict({ verdict, waiting, accepted, children }) {
     ${!answer && !problem && html`<p class="note">${waiting}</p>`}
     <${ProblemNote} problem=${problem} />
     ${answer && !answer.valid && html`<section class="problem"><h2>The service would refuse this</h2><${Errors} errors=${answer.errors} /></section>`}
-    ${answer?.valid && html`<p class="note good"><strong>${accepted}</strong>${answer.plan && html`<br />${[answer.plan].flat().join('; ')}`}</p>`}
+    ${
+      answer?.valid &&
+      html`<div class="note good"><strong>${accepted}</strong><ul>${answer.plan?.map((effect) => html`<li>${effect}</li>`)}</ul></div>`
+    }
     ${children}
   </div>`;
 }

@@ -129,6 +129,10 @@ function specOf(columns, engine) {
 }
 
 const FORMATS = ['json', 'raw', 'debezium', 'maxwell', 'canal'];
+const STATES = [
+  ['RUNNING', 'it starts at once'],
+  ['STOPPED', 'it waits until it is started'],
+];
 const PARTS = ['value', 'key', 'header', 'timestamp', 'partition', 'offset', 'topic'];
 
 export function NewStream({ database, table }) {
@@ -156,6 +160,7 @@ function Form({ database, table, declared, bands }) {
   const [topic, setTopic] = useState('');
   const [format, setFormat] = useState('json');
   const [start, setStart] = useState('earliest');
+  const [state, setState] = useState('RUNNING');
   const [mapping, setMapping] = useState({});
   const [more, setMore] = useState('');
   const [sample, setSample] = useState('');
@@ -173,7 +178,7 @@ function Form({ database, table, declared, bands }) {
   const submit = async (event) => {
     event.preventDefault();
     try {
-      await change('PUT', path, definition, { headers: { 'if-none-match': '*' } });
+      await change('PUT', `${path}?initial_state=${state}`, definition, { headers: { 'if-none-match': '*' } });
       go(link(['tables', database, table, 'streams', name.trim()]));
     } catch (error) {
       setProblem(error);
@@ -197,6 +202,7 @@ function Form({ database, table, declared, bands }) {
               ['earliest', 'the first record'],
               ['latest', 'new records only'],
             ]} value=${start} onChange=${setStart} />`}<//>
+          <${Field} label="After the registration">${(input) => html`<${Choice} ...${input} choices=${STATES} value=${state} onChange=${setState} />`}<//>
         </div>
       <//>
       <${Card} title="Where columns come from" note="by default the field of the column's name">
@@ -219,7 +225,7 @@ function Form({ database, table, declared, bands }) {
       <//>
       <${ProblemNote} problem=${problem} />
       <div class="actions"><button class="main" disabled=${!verdict.answer?.valid || !verdict.isCurrent}>Register the stream</button>
-        <span class="small quiet">It starts at once.</span></div>
+        </div>
     </form>
     <div class="stack answer">
       <${Verdict} verdict=${verdict} accepted="The service would register this stream." waiting="Give the name and the topic, and the service says what it would answer.">

@@ -13,12 +13,12 @@ import {
   Figures,
   Head,
   Loading,
+  Owner,
   ProblemNote,
   State,
   Table,
 } from '../parts/basics.js';
-import { DeadLetters } from './dead_letters.js';
-import { StreamActions, StreamPosition } from './stream_actions.js';
+import { DeadLetters, StreamActions, StreamPosition } from './stream_actions.js';
 
 export function StreamPage({ database, table, stream }) {
   const path = apiPath(database, table, 'streams', stream);
@@ -33,6 +33,7 @@ export function StreamPage({ database, table, stream }) {
     ]} title=${stream}
       badge=${status && html`<${State} state=${status.state} />`}
       actions=${status && html`<${StreamActions} path=${path} name=${stream} status=${status} home=${home} reload=${asked.reload} />`} />
+    <${Owner} spec=${declared.data?.spec} />
     <${ProblemNote} problem=${asked.problem ?? declared.problem} />
     ${!status && !asked.problem && html`<${Loading} what="the stream" />`}
     ${

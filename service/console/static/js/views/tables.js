@@ -12,6 +12,7 @@ import {
   Lag,
   Loading,
   Meter,
+  Owner,
   ProblemNote,
   State,
   Tabs,
@@ -286,6 +287,7 @@ export function TablePage({ database, table, tab, query }) {
     <${Head} crumbs=${[['Tables', link([])]]} title=${`${database}.${table}`} actions=${actions}
       badge=${declared.data && html`<span class="badge bare">${declared.data.spec.merge_engine}</span>`} />
     ${declared.data?.spec.comment && html`<p class="quiet">${declared.data.spec.comment}</p>`}
+    <${Owner} spec=${declared.data?.spec} />
     <${ProblemNote} problem=${declared.problem ?? rows.problem} />
     ${
       declared.data
