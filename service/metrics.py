@@ -15,8 +15,7 @@ from braid.telemetry.metric_texts import build_metrics, process_registry
 from braid.telemetry.worker_values import joined, values_of_all
 
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-_CHILDREN_MAX: Final = 1_000
-"""Series of requests that are looked up by one dictionary; there are fewer, because all labels are bounded."""
+_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 
 NO_ROUTE: Final = "none"
 """The route of a request that was refused before it was known, or has none."""
@@ -124,7 +123,8 @@ class ServiceMetrics:
             row: State of the row.
             seconds: Duration.
         """
-        key = (method, route, status, row)
+        # Clients may send any method; those that no route has are one series.
+        key = (method if method in _METHODS else "other", route, status, row)
         child = self._children.get(key)
         if child is None:
             child = self._child(key)
@@ -155,12 +155,8 @@ class ServiceMetrics:
 
     def _child(self, key: tuple[str, str, int, str]) -> Histogram:
         method, route, status, row = key
-        # Clients may send any method; those that no route has are one series.
-        method = method if method in _METHODS else "other"
         label = f"{status // 100}xx" if status else "unanswered"
-        child = self._requests.labels(method, route, label, row)
-        if len(self._children) < _CHILDREN_MAX:
-            self._children[key] = child
+        child = self._children[key] = self._requests.labels(method, route, label, row)
         return child
 
     def _histogram(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Histogram:
@@ -179,6 +175,3 @@ class ServiceMetrics:
             registry=self.registry,
             multiprocess_mode=mode,  # type: ignore[arg-type]  # a literal in the library
         )
-
-
-_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})

@@ -27,7 +27,7 @@ ARGUMENT_NAMES: Final = "argument_names"
 """Attribute of a record, which a logger passes in `extra`: names of the message's values that the message itself does not name."""
 
 _TEXT: Final = "%(asctime)s %(levelname)s %(name)s %(message)s"
-_VALUE: Final = re.compile(r"(?:(\w+)=)?%(?:\.\d+)?[a-zA-Z]")
+_VALUE: Final = re.compile(r"(?:(\w+)=)?%[-#0 +]*\d*(?:\.\d+)?[a-zA-Z]")
 _BRAID: Final = "braid"
 _OWN_FIELDS: Final = frozenset({"time", "level", "logger", "message", "request_id", "error"})
 
@@ -90,7 +90,7 @@ def _named_values(record: logging.LogRecord) -> Iterable[tuple[str, object]]:
 def _names(template: str) -> tuple[str | None, ...]:
     """Return the name of each value of a message, None for one without.
 
-    >>> _names("started stream=%s within %.1f ms (100%%) generation=%d")
+    >>> _names("started stream=%s within %5.1f ms (100%%) generation=%d")
     ('stream', None, 'generation')
     """
     return tuple(name or None for name in _VALUE.findall(template.replace("%%", "")))

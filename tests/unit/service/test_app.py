@@ -56,6 +56,19 @@ def test_a_warehouse_that_is_not_there_is_not_ready_and_not_created(
     assert not file_io.exists("/w")
 
 
+def test_a_process_that_ends_is_not_ready_and_answers_on(
+    shop: HttpClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop.app.state.components.lifecycle.end()
+
+    ready = shop.get("/ready")
+
+    assert (ready.status_code, ready.json()["code"]) == (503, "not_ready")
+    assert "this process of the service ends" in ready.json()["detail"]
+    assert shop.get("/v1/tables/shop/orders").is_success
+    assert "request failed" not in caplog.text  # nothing has
+
+
 def test_health_answers_beside_requests_that_wait_for_storage(file_io: MemoryFileIO) -> None:
     may_end = threading.Event()
 

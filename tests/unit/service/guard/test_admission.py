@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from prometheus_client import Gauge
 from starlette.types import Receive, Scope, Send
 
 from braid.service.guard.admission import Admission
@@ -31,6 +32,38 @@ class Stuck:
             await self.may_end.wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})
+
+
+def test_requests_that_run_wait_and_are_refused_are_metrics() -> None:
+    metrics = ServiceMetrics()
+
+    def value(gauge: Gauge) -> float:
+        metrics.sample()
+        return next(
+            sample.value
+            for sample in next(iter(gauge.collect())).samples
+            if sample.labels["class"] == "read"
+        )
+
+    async def check() -> None:
+        app = Stuck()
+        transport = httpx.ASGITransport(RequestContext(Admission(app, LIMITS, metrics)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://braid") as client:
+            running = asyncio.create_task(client.get("/v1/tables"))
+            await app.has_begun.wait()
+            waiting = asyncio.create_task(client.get("/v1/tables"))
+            while value(metrics.waiting) == 0:  # noqa: ASYNC110 - a gate has no event
+                await asyncio.sleep(0)
+            assert value(metrics.running) == 1
+            refused = await client.get("/v1/tables")
+            app.may_end.set()
+            assert {(await running).status_code, (await waiting).status_code} == {200}
+        assert refused.status_code == 429
+        assert (value(metrics.running), value(metrics.waiting)) == (0, 0)
+        (counted,) = next(iter(metrics.refused.collect())).samples
+        assert counted.labels == {"class": "read", "code": "too_many_requests"}
+
+    asyncio.run(check())
 
 
 def test_a_full_class_is_refused_and_others_continue() -> None:

@@ -15,14 +15,15 @@ import time
 from functools import partial
 from braid.service.http.worker_processes import run_workers
 if __name__ == "__main__":
-    run_workers([partial(time.sleep, 3_600)] * 2, end_seconds=60)
+    run_workers([partial(time.sleep, 3_600)] * 2, end_seconds=END_SECONDS)
 """
 
 
 @contextmanager
-def parent() -> "Iterator[subprocess.Popen[bytes]]":
+def parent(*, end_seconds: float = 60) -> "Iterator[subprocess.Popen[bytes]]":
     """Run the parent of two workers that sleep."""
-    process = subprocess.Popen([sys.executable, "-c", _PARENT])
+    program = _PARENT.replace("END_SECONDS", str(end_seconds))
+    process = subprocess.Popen([sys.executable, "-c", program])
     try:
         wait_until(lambda: len(worker_pids(process.pid)) == 2)
         yield process
@@ -52,3 +53,15 @@ def test_workers_end_when_their_parent_is_killed() -> None:
         process.kill()
 
         wait_until(lambda: all(has_ended(pid) for pid in workers))
+
+
+def test_a_worker_that_does_not_end_is_killed() -> None:
+    with parent(end_seconds=0.1) as process:
+        workers = worker_pids(process.pid)
+        stuck = min(workers)
+        os.kill(stuck, signal.SIGSTOP)  # no signal but SIGKILL reaches it now
+        process.terminate()
+
+        assert process.wait() == 0
+
+    assert all(has_ended(pid) for pid in workers)

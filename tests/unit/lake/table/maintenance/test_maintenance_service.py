@@ -76,6 +76,9 @@ def test_a_round_compacts_what_is_due_expires_and_counts(tmp_path: Path) -> None
         maintenance.round()
         stats = maintenance.stats["shop.orders"]
         assert (stats.polls, stats.buckets, stats.most_runs) == (1, 2, 4)
+        assert (stats.files, stats.snapshot_id) == (8, 4)
+        newest = table.snapshot(4)
+        assert stats.file_bytes == sum(one.file.file_size for one in table.live_files(newest))
         assert (stats.compactions, stats.dropped, stats.failures) == (2, 0, 0)
         assert (stats.rows_in, stats.rows_out) == (80, 20)
         assert stats.expired > 0
