@@ -77,7 +77,7 @@ bench-hostile: $(INSTALL) ## Hostile requests against the service: make bench-ho
 docs: $(INSTALL) ## Write the reference pages that are made from the code
 	@$(BIN)/python -m docs.generate
 
-site: $(VENV)/.docs-installed docs ## The documentation as a site, in site/
+site: docs ## The documentation as a site, in site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
 
 up: ## A deployment in containers: Kafka, an S3 store, a schema registry, Braid
@@ -133,11 +133,6 @@ $(INSTALL): pyproject.toml constraints.txt
 jars: $(INSTALL)
 	@$(BIN)/python -m braid.pipelines.spark.jars --quiet
 	@$(BIN)/python -m braid.pipelines.spark.class_archive --quiet
-
-# Only the site needs it.
-$(VENV)/.docs-installed: $(INSTALL)
-	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[docs]' -c constraints.txt
-	@touch $@
 
 # Java starts in half the time when its classes are kept as a JVM has them in memory.
 classes: jars

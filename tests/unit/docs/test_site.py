@@ -54,7 +54,7 @@ def test_blocks_of_code_have_their_language_alone() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("material") is None, reason="`make site` installs mkdocs-material")
+@pytest.mark.skipif(find_spec("material") is None, reason="mkdocs-material is not installed")
 def test_the_site_builds_without_warnings_and_asks_no_other_host(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
