@@ -95,13 +95,22 @@ class SchemaView(Contract):
 
 
 class SchemaList(Contract):
-    """All schemas of a table, newest first."""
+    """All schemas of a table, newest first.
+
+    Attributes:
+        schemas: The schemas, newest first.
+    """
 
     schemas: tuple[SchemaView, ...]
 
 
 class TableName(Contract):
-    """The name of a table."""
+    """The name of a table.
+
+    Attributes:
+        database: The database of the table.
+        name: The table's name.
+    """
 
     database: str
     name: str
@@ -360,7 +369,11 @@ class ConsumerView(Contract):
 
 
 class ConsumerList(Contract):
-    """All consumers and leases of a table, by id."""
+    """All consumers and leases of a table, by id.
+
+    Attributes:
+        consumers: The consumers and leases, by id.
+    """
 
     consumers: tuple[ConsumerView, ...]
 
@@ -390,7 +403,11 @@ class StreamView(Contract):
 
 
 class StreamList(Contract):
-    """All streams of a table, by name."""
+    """All streams of a table, by name.
+
+    Attributes:
+        streams: The streams, by name.
+    """
 
     streams: tuple[StreamView, ...]
 
@@ -419,7 +436,13 @@ class StreamValidation(Validation):
 
 
 class Health(Contract):
-    """The process is running."""
+    """The process is running.
+
+    Attributes:
+        status: `alive`.
+        version: The version of the program.
+        uptime_seconds: Time since the process was started, seconds.
+    """
 
     status: Literal["alive"] = "alive"
     version: str
@@ -427,6 +450,10 @@ class Health(Contract):
 
 
 class Readiness(Contract):
-    """The process can serve requests: it has just tested the warehouse."""
+    """The process can serve requests: it has just tested the warehouse.
+
+    Attributes:
+        status: `ready`.
+    """
 
     status: Literal["ready"] = "ready"

@@ -8,7 +8,14 @@ from braid.schemas.row import SnapshotInfo
 
 
 class GroupCounts(Contract):
-    """Number of rows by the state of one sequence group; together all rows."""
+    """Number of rows by the state of one sequence group; together all rows.
+
+    Attributes:
+        absent: Rows without a record of the group.
+        present: Rows whose part of the group is fresh enough.
+        stale: Rows whose part of the group is older than the staleness allows.
+        deleted: Rows whose newest record of the group cleared it.
+    """
 
     absent: int
     present: int

@@ -132,7 +132,12 @@ class RawBytes(Contract):
 
 
 class RawHeader(Contract):
-    """A header of a record; `value` is null if it has none."""
+    """A header of a record; `value` is null if it has none.
+
+    Attributes:
+        name: The header's name.
+        value: The header's value; None: it has none.
+    """
 
     name: str
     value: RawBytes | None

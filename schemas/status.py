@@ -24,7 +24,15 @@ class LastCommit(Contract):
 
 
 class AccountView(Contract):
-    """A stream's records by their outcome; `records` is the sum of the other counts."""
+    """A stream's records by their outcome; `records` is the sum of the other counts.
+
+    Attributes:
+        records: All records.
+        accepted: Records that became a row of a file.
+        folded: Records merged with a later one of the same key in their micro-batch.
+        ignored: Records left out, as the declaration demands.
+        dead_lettered: Records that became dead letters.
+    """
 
     records: int = 0
     accepted: int = 0

@@ -10,7 +10,7 @@ From the top down; each imports only what is beside or below it:
 | `subscription/` | changed rows as server-sent events |
 | `routes/`, `dependencies` | the routes: parse a request, call the logic, and answer; dependencies that routes share |
 | `http/`, `guard/` | sockets, connections, request ids and access log; bounds of the origin, the bodies and the number of requests |
-| `problems/`, `documented_problems` | errors as problem documents; the problems of each operation in the OpenAPI document |
+| `problems/`, `documented_problems`, `documented_parameters` | errors as problem documents; the problems of each operation, and the meanings of parameters, in the OpenAPI document |
 | `checked_body`, `json_response`, `arrow_stream` | bodies parsed outside of the event loop; answers that the framework does not validate again; rows as Arrow |
 | `control/` | the logic of the routes |
 | `console/` | the console: pages for a browser, which call the API |

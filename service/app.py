@@ -31,6 +31,7 @@ from braid.service.braid_app import BraidApp
 from braid.service.components import Components
 from braid.service.control.dead_letters import LetterReader
 from braid.service.control.table_tests.required_tests import failed_tests
+from braid.service.documented_parameters import describe_parameters
 from braid.service.documented_problems import (
     SCHEMA as PROBLEM_SCHEMA,
     documented_problems,
@@ -272,6 +273,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         for path, operations in schema["paths"].items():
             for method, operation in operations.items():
                 del operation["responses"][_ANY_PROBLEM]
+                describe_parameters(operation.get("parameters", ()))
                 operation["responses"] |= documented_problems(method.upper(), path)
         models = schema["components"]["schemas"]
         models[PROBLEM_SCHEMA] = models.pop(ProblemDocument.__name__)
