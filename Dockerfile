@@ -24,6 +24,7 @@ COPY records records
 COPY registry registry
 COPY schemas schemas
 COPY service service
+COPY telemetry telemetry
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /dist .
 
 FROM ${PYTHON_IMAGE} AS environment

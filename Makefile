@@ -80,7 +80,7 @@ docs: $(INSTALL) ## Write the reference pages that are made from the code
 site: docs ## The documentation as a site, in site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
 
-up: ## A deployment in containers: Kafka, an S3 store, a schema registry, Braid
+up: ## A deployment in containers: Kafka, a store, a registry, Braid, Prometheus, Grafana
 	@containers/make_secrets
 	@docker compose --project-name braid up --detach --build --wait $(ARGS)
 

@@ -15,12 +15,15 @@ def on_config(config: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     return config
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Return a page without the words behind the languages of its blocks, which are there for tests.
+def on_page_markdown(markdown: str, *, page: Any, **_: object) -> str:
+    """Return a page as the site needs it.
 
-    Markdown has these words, but the site's extension takes such a block for text.
+    Blocks lose the words behind their languages, which are there for tests: the site's extension takes such a block for text.
+    Links to files outside of the documentation, which the site does not have, become their texts.
     """
-    return _FENCE.sub(r"\1", markdown)
+    up = page.file.src_uri.count("/") + 1
+    outside = re.compile(rf"\[([^\]]*)\]\((?:\.\./){{{up},}}[^)]*\)")
+    return outside.sub(r"\1", _FENCE.sub(r"\1", markdown))
 
 
 def expanded(navigation: object, docs: Path) -> Any:

@@ -18,7 +18,7 @@ from braid.demo.processes import Supervisor
 from braid.demo.s3_server import S3Server
 from braid.lake import SystemClock, path_for
 from braid.registry.store.progress import ProgressStore
-from tests.support.compose import compose_file
+from tests.support.compose import OWN, compose_file
 from tests.support.doc_examples import ROOT
 from tests.support.s3_storage import s3_file_io
 from tests.support.waiting import PATIENCE_S, wait_until
@@ -57,12 +57,15 @@ class Deployment:
             "/var/lib/braid": str(folder / "state"),
             "8080": str(self.port),
         }
+        # On one machine no two programs listen at one port.
+        self._metrics_ports = {name: free_port() for name in OWN}
 
     def start(self, name: str) -> None:
         """Start a program; it does not wait until it is ready."""
         service: Mapping[str, Any] = self._services[name]
-        environment = {key: self._here(value) for key, value in service["environment"].items()}
-        arguments = [self._here(one) for one in service["command"]]
+        variables = service["environment"].items()
+        environment = {key: self._here(value, name) for key, value in variables}
+        arguments = [self._here(one, name) for one in service["command"]]
         self._supervisor.start_module(name, "braid", *arguments, environment=environment)
 
     def is_healthy(self, name: str) -> bool:
@@ -70,11 +73,11 @@ class Deployment:
         kind, *command = self._services[name]["healthcheck"]["test"]
         assert kind == "CMD"
         assert command[0] == "python"
-        words = [sys.executable, *(self._here(word) for word in command[1:])]
+        words = [sys.executable, *(self._here(word, name) for word in command[1:])]
         return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
-    def _here(self, text: str) -> str:
-        for there, here in self._replaced.items():
+    def _here(self, text: str, name: str) -> str:
+        for there, here in {**self._replaced, "9101": str(self._metrics_ports[name])}.items():
             text = text.replace(there, here)
         return text
 
@@ -95,7 +98,9 @@ def test_the_programs_of_the_compose_file_become_healthy(
     deployment.start("runner")
     deployment.start("maintenance")
 
+    wait_until(lambda: deployment.is_healthy("maintenance"), every_s=0.5)
+    wait_until(lambda: deployment.is_healthy("runner"), every_s=0.5)
     reports = ProgressStore(s3_file_io(s3_server), path_for(deployment.warehouse), SystemClock())
-    wait_until(lambda: [one.runner for one in reports.read_all().runners] == ["runner-1"])
-    address = f"http://127.0.0.1:{deployment.port}/v1/tables"
-    assert httpx.get(address, timeout=PATIENCE_S).is_success
+    assert [one.runner for one in reports.read_all().runners] == ["runner-1"]
+    address = f"http://127.0.0.1:{deployment.port}/metrics"
+    assert "braid_build_info" in httpx.get(address, timeout=PATIENCE_S).text

@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+import yaml
 
 from braid.formats.clusters.clusters_file import load_clusters
 from braid.schemas import KafkaSpec
@@ -18,7 +19,7 @@ from tests.support.doc_examples import ROOT
 
 FILE = compose_file()
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
-ANSWERING = [name for name, service in SERVICES.items() if "ports" in service]
+LASTING = [name for name, service in SERVICES.items() if service["restart"] != "no"]
 
 
 def test_it_is_valid_by_the_compose_specification() -> None:
@@ -28,7 +29,7 @@ def test_it_is_valid_by_the_compose_specification() -> None:
 
 
 def test_it_runs_all_parts_of_a_deployment() -> None:
-    assert {"broker", "storage", "schema-registry", *OWN} <= set(SERVICES)
+    assert {"broker", "storage", "schema-registry", *OWN, "prometheus", "grafana"} <= set(SERVICES)
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -58,8 +59,8 @@ def test_every_port_is_open_on_the_loopback_interface_alone(name: str) -> None:
         assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port)
 
 
-@pytest.mark.parametrize("name", ANSWERING)
-def test_every_service_that_answers_has_a_health_check(name: str) -> None:
+@pytest.mark.parametrize("name", LASTING)
+def test_every_service_that_lasts_has_a_health_check(name: str) -> None:
     check = SERVICES[name]["healthcheck"]
 
     assert check["test"][0] in ("CMD", "CMD-SHELL")
@@ -123,6 +124,32 @@ def test_the_clusters_are_the_services_of_the_file() -> None:
     listeners = SERVICES["broker"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
     assert f"INTERNAL://{cluster.bootstrap_servers}," in listeners
     assert clusters.schema_registries["default"].urls[0].startswith("http://schema-registry:8080/")
+
+
+def test_prometheus_reads_every_program_at_the_port_that_it_listens_at() -> None:
+    configuration = yaml.safe_load((ROOT / "containers/prometheus.yml").read_text(encoding="utf-8"))
+
+    targets = {
+        job["job_name"]: job["static_configs"][0]["targets"]
+        for job in configuration["scrape_configs"]
+    }
+    ports = {
+        name: re.findall(r"(?:metrics-)?port=(\d+)", " ".join(SERVICES[name]["command"]))
+        for name in OWN
+    }
+    assert targets == {f"braid-{name}": [f"{name}:{port}"] for name, (port,) in ports.items()}
+    for file in configuration["rule_files"]:
+        assert any(volume.endswith(f":{file}:ro") for volume in SERVICES["prometheus"]["volumes"])
+
+
+def test_grafana_shows_the_dashboard_from_the_start() -> None:
+    environment, volumes = SERVICES["grafana"]["environment"], SERVICES["grafana"]["volumes"]
+    home = Path(environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+
+    (folder,) = (volume.split(":")[0] for volume in volumes if f":{home.parent}:" in volume)
+    assert (ROOT / folder / home.name).exists()
+    provided = yaml.safe_load((ROOT / "containers/grafana/dashboards.yml").read_text("utf-8"))
+    assert provided["providers"][0]["options"]["path"] == str(home.parent)
 
 
 def test_broker_and_registry_are_those_that_the_tests_run() -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,7 +51,20 @@ def test_a_folder_stands_for_the_pages_that_are_not_listed_with_the_index_first(
 
 
 def test_blocks_of_code_have_their_language_alone() -> None:
-    assert on_page_markdown("```json table\n{}\n```\n") == "```json\n{}\n```\n"
+    page = _page("guides/a.md")
+
+    assert on_page_markdown("```json table\n{}\n```\n", page=page) == "```json\n{}\n```\n"
+
+
+def test_links_out_of_the_documentation_become_text() -> None:
+    text = "[rules](../../observability/prometheus/alerts.yml), [a page](../glossary.md)"
+
+    assert on_page_markdown(text, page=_page("guides/a.md")) == "rules, [a page](../glossary.md)"
+    assert on_page_markdown("[code](../README.md)", page=_page("index.md")) == "code"
+
+
+def _page(path: str) -> SimpleNamespace:
+    return SimpleNamespace(file=SimpleNamespace(src_uri=path))
 
 
 @pytest.mark.slow
