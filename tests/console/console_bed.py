@@ -4,6 +4,7 @@ The streams of `shop.orders` have committed micro-batches by the code of running
 states again and again, and answers questions for dead letters.
 """
 
+import math
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from braid.registry.store.letter_questions import LetterQuestions
 from braid.registry.store.progress import ProgressStore
 from braid.schemas import (
     FieldProblem,
+    HistoryName,
     LetterPage,
     ListedLetter,
     RunnerProgress,
@@ -31,6 +33,7 @@ from braid.schemas import (
     StreamState,
     TableProgress,
 )
+from braid.service.control.table_history import SeriesKey
 from tests.support.fed_table import TABLE, FedTable, Message
 from tests.support.waiting import PATIENCE_S, wait_until
 
@@ -120,13 +123,14 @@ class ConsoleBed:
         config = uvicorn.Config(fed.client.app, port=port, log_level="error", ws="none")
         server = uvicorn.Server(config)
         serving = threading.Thread(target=server.run)
-        serving.start()
         address = f"http://127.0.0.1:{port}"
         json = {"content-type": "application/json"}
         http = httpx.Client(base_url=address, headers=json, timeout=PATIENCE_S)
         bed = cls(fed=fed, address=address, http=http)
+        bed._sample()  # before the service takes the first sample itself
         ended = threading.Event()
         running = threading.Thread(target=bed._run, args=[ended])
+        serving.start()
         try:
             wait_until(bed._is_served)
             bed._fill()
@@ -193,6 +197,25 @@ class ConsoleBed:
         fed.catalog.table("shop.customers").write_and_commit(names)
         clock.advance(ms=30_000)
         self.report(**self.states())
+
+    def _sample(self) -> None:
+        """Add the samples of an hour to the history of `shop.orders`; one minute is not known."""
+        history = self.fed.client.app.state.components.history.history
+        for minute in range(60):
+            wave = 1 + math.sin(minute / 6)
+            values = {
+                (HistoryName.LAG_SECONDS, "sales"): wave,
+                (HistoryName.LAG_SECONDS, "payments"): 1.5 * minute,
+                (HistoryName.RATE, "sales"): 900 + 400 * wave,
+                (HistoryName.RATE, "payments"): 100 * wave,
+                (HistoryName.BATCH_SECONDS, "sales"): 0.3 + wave / 10,
+                (HistoryName.COMPLETENESS, ""): 0.5 + minute / 255,
+                (HistoryName.LAG_RECORDS, "payments"): 40 * minute,
+                (HistoryName.SORTED_RUNS, ""): 1 + minute % 6,
+            }
+            keys = {SeriesKey("shop.orders", *key): value for key, value in values.items()}
+            at_ms = self.fed.clock.now_ms() - (60 - minute) * 60_000
+            history.add(at_ms, {} if minute == 20 else keys)
 
     @staticmethod
     def _story() -> list[tuple[Any, ...]]:

@@ -37,6 +37,20 @@ def test_edges_end_at_their_stream_and_at_its_part_of_the_row(visitor: Visitor) 
     assert sorted(ends) == [[name, name] for name in ("payments", "sales", "shipping")]
 
 
+def test_charts_show_the_last_hours(visitor: Visitor) -> None:
+    page = visitor.open(TABLE)
+    titles = page.locator(".charts h2")
+    lag = page.locator(".charts .card").first
+
+    expect(titles).to_have_count(6)
+    assert titles.all_inner_texts()[:4] == ["Lag", "Rate", "Duration of batches", "Complete rows"]
+    expect(lag.locator("li")).to_contain_text(["payments 1 min 28 s", "sales"])
+    lines = lag.locator("path.line").all()
+    assert [(line.get_attribute("d") or "").count("M") for line in lines[:2]] == [2, 2]  # a gap
+    lag.locator("svg").first.hover(position={"x": 72, "y": 60})
+    expect(lag.locator("li")).to_contain_text(["payments 0.0 s", "sales 1.0 s", ":"])
+
+
 def test_a_table_without_streams_says_what_to_do(visitor: Visitor) -> None:
     page = visitor.open("tables/shop/returns")
 

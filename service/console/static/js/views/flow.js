@@ -5,7 +5,7 @@ import { bandsOf } from '../declarations.js';
 import { brief, count, duration, percent, plural, rate, time } from '../format.js';
 import { html, useLayoutEffect, useMemo, useRef, useState } from '../html.js';
 import { apiPath, link } from '../route.js';
-import { Card, Empty, Lag, Loading, Meter, ProblemNote, State, toneOf, words } from '../parts/basics.js';
+import { Card, Empty, Lag, Loading, Meter, ProblemNote, State, toneOf } from '../parts/basics.js';
 
 const STREAMS_MAX = 12;
 const COLUMNS_MAX = 8;
@@ -150,9 +150,18 @@ function shownBands(declared, streams) {
 
 const LINES_MAX = 8;
 const MINUTES = 180;
+const TITLES = {
+  lag_seconds: 'Lag',
+  rate: 'Rate',
+  batch_seconds: 'Duration of batches',
+  completeness: 'Complete rows',
+  lag_records: 'Records waiting',
+  sorted_runs: 'Sorted runs',
+};
 const TEXTS = { seconds: duration, records_per_second: rate, ratio: percent };
 const HEIGHT = 150;
-const LEFT = 60; // for the texts of the values
+const LEFT = 68; // for the texts of the values
+const TOP = 10; // half of such a text
 const BOTTOM = 22; // for the times
 
 function Charts({ database, table }) {
@@ -160,27 +169,24 @@ function Charts({ database, table }) {
   const charts = useMemo(() => chartsOf(data), [data]);
   return html`<div class="charts">
     ${charts.map(
-      ({
-        name,
-        unit,
-        lines,
-        rest,
-      }) => html`<${Card} key=${name} title=${words(name)} note=${rest > 0 && `${LINES_MAX} of ${LINES_MAX + rest} streams`}>
-        <${Chart} times=${data.times} lines=${lines} text=${TEXTS[unit] ?? brief} />
-      <//>`,
+      ({ title, unit, lines, rest }) =>
+        html`<${Card} key=${title} title=${title} note=${rest > 0 && `${LINES_MAX} of ${LINES_MAX + rest} streams`}>
+          <${Chart} times=${data.times} lines=${lines} text=${TEXTS[unit] ?? brief} />
+        <//>`,
     )}
   </div>`;
 }
 
-/** Returns a chart for each name of series that has a value, with its lines. */
+/** Returns a chart for each name of series, with its lines. */
 function chartsOf(data) {
-  const known = (data?.series ?? []).filter((series) => series.values.some((one) => one !== null));
-  return [...Map.groupBy(known, (series) => series.name)].map(([name, series]) => ({
-    name,
-    unit: series[0].unit,
-    lines: series.slice(0, LINES_MAX).map((one) => ({ name: one.stream ?? 'table', values: one.values })),
-    rest: Math.max(0, series.length - LINES_MAX),
-  }));
+  const series = Map.groupBy(data?.series ?? [], (one) => one.name);
+  return Object.entries(TITLES)
+    .filter(([name]) => series.has(name))
+    .map(([name, title]) => {
+      const lines = series.get(name).map((one) => ({ name: one.stream ?? 'table', values: one.values }));
+      const rest = Math.max(0, lines.length - LINES_MAX);
+      return { title, unit: series.get(name)[0].unit, lines: lines.slice(0, LINES_MAX), rest };
+    });
 }
 
 /** Lines over time; the values under the pointer, else the newest ones, stand below. Unknown values are gaps. */
@@ -197,7 +203,7 @@ function Chart({ times, lines, text }) {
   const [first, last] = [moments[0], moments.at(-1)];
   const top = Math.max(...lines.flatMap((line) => line.values), 0) || 1;
   const x = (index) => LEFT + ((moments[index] - first) / (last - first || 1)) * (width - LEFT - 4);
-  const y = (value) => 4 + (1 - value / top) * (HEIGHT - BOTTOM - 4);
+  const y = (value) => TOP + (1 - value / top) * (HEIGHT - BOTTOM - TOP);
   const point = (event) => {
     const wanted = first + ((event.offsetX - LEFT) / (width - LEFT - 4)) * (last - first);
     setAt(
@@ -216,7 +222,7 @@ function Chart({ times, lines, text }) {
       <text x=${LEFT} y=${HEIGHT - 4}>${clock(first)}</text>
       <text x=${width - 4} y=${HEIGHT - 4} text-anchor="end">${clock(last)}</text>
       ${lines.map((line, index) => html`<path class="line line-${index}" d=${pathOf(line.values, x, y)} />`)}
-      ${at !== null && html`<line class="cursor" x1=${x(at)} x2=${x(at)} y1="4" y2=${HEIGHT - BOTTOM} />`}
+      ${at !== null && html`<line class="cursor" x1=${x(at)} x2=${x(at)} y1=${TOP} y2=${HEIGHT - BOTTOM} />`}
     </svg>
     <ul class="legend">${lines.map((line, index) => {
       const value = at === null ? line.values.findLast((one) => one !== null) : line.values[at];
