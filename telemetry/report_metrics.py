@@ -26,6 +26,9 @@ OTHER: Final = "other"
 
 logger = logging.getLogger(__name__)
 
+_WITHOUT_RUNNER: Final = (StreamState.STOPPED, StreamState.COMPLETED)
+"""States in which no runner has the stream, because nobody wants one to have it."""
+
 _Labels = tuple[str, ...]
 _Combine = Callable[[float, float], float]
 
@@ -289,7 +292,7 @@ def _stream_samples(
         table, _, stream = key.partition("/")
         progress, name = report.progress, (table, stream)
         state = progress.state
-        if report.updated_ms < alive_since_ms and state is not StreamState.COMPLETED:
+        if report.updated_ms < alive_since_ms and state not in _WITHOUT_RUNNER:
             state = StreamState.UNASSIGNED
         yield _STATE, (*name, state.value), 1.0
         if state is StreamState.UNASSIGNED:
@@ -327,7 +330,7 @@ def _runner_samples(
 
 
 def _lease_samples(runners: Iterable[RunnerProgress]) -> Iterator[tuple[_Family, _Labels, float]]:
-    without = (StreamState.UNASSIGNED, StreamState.STOPPED, StreamState.COMPLETED)
+    without = (StreamState.UNASSIGNED, *_WITHOUT_RUNNER)
     for runner in runners:
         streams = sum(one.state not in without for one in runner.streams.values())
         yield _HELD, (runner.runner, "stream"), streams

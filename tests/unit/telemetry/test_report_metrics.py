@@ -88,13 +88,18 @@ def test_a_stream_has_its_lag_account_and_failures_in_base_units() -> None:
 
 def test_a_stream_whose_runner_is_gone_is_unassigned_and_has_no_other_series() -> None:
     lagging = StreamProgress(state=StreamState.RUNNING, lag_records=12)
-    done = StreamProgress(state=StreamState.COMPLETED)
+    wanted = {name: StreamProgress(state=StreamState(name)) for name in ("COMPLETED", "STOPPED")}
 
-    found = collected(report(age_ms=15_001, streams={"a.t/s": lagging, "a.t/done": done}))
+    found = collected(
+        report(
+            age_ms=15_001, streams={"a.t/s": lagging} | {f"a.t/{k}": v for k, v in wanted.items()}
+        )
+    )
 
     assert found["braid_stream_state"] == {
         ("a.t", "s", "UNASSIGNED"): 1,
-        ("a.t", "done", "COMPLETED"): 1,
+        ("a.t", "COMPLETED", "COMPLETED"): 1,
+        ("a.t", "STOPPED", "STOPPED"): 1,
     }
     assert "braid_stream_lag_records" not in found
     assert found["braid_runner_report_age_seconds"] == {("r",): 15.001}
