@@ -14,6 +14,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVa
 from pydantic import BaseModel
 
 from braid.client.sending import AsyncSender, Decode, Request, Sender
+from braid.schemas.merge_patch import MEDIA_TYPE as MERGE_PATCH
 
 P = ParamSpec("P")
 AnswerT = TypeVar("AnswerT")
@@ -130,6 +131,28 @@ def operation(
         return Operation(method, path, build)
 
     return define
+
+
+def patch_call(
+    decode: Decode[AnswerT],
+    patch: BaseModel | JsonObject,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
+    *,
+    is_repeatable: bool | None = None,
+) -> Call[AnswerT]:
+    """Return a call whose body is a merge patch. Without a condition, it may be made twice."""
+    is_conditional = if_match is not None or if_none_match is not None
+    return Call(
+        decode=decode,
+        body=patch,
+        headers={
+            "content-type": MERGE_PATCH,
+            "if-match": if_match,
+            "if-none-match": if_none_match,
+        },
+        is_repeatable=not is_conditional if is_repeatable is None else is_repeatable,
+    )
 
 
 def _json(body: BaseModel | JsonObject) -> bytes:

@@ -317,7 +317,13 @@ class RowOperations(Resource):
 
     @operation("PUT", f"{_TABLE}/consumers/{{consumer}}")
     def put_consumer(
-        self, consumer: str, next_snapshot_id: int, *, confirm: str | None = None
+        self,
+        consumer: str,
+        next_snapshot_id: int,
+        *,
+        confirm: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> Call[ConsumerView]:
         """Set the position of a consumer; `confirm`, its name again, moves one that exists."""
         return Call(
@@ -325,18 +331,27 @@ class RowOperations(Resource):
             names={"consumer": consumer},
             query={"confirm": confirm},
             body=ConsumerPosition(next_snapshot_id=next_snapshot_id),
-            is_repeatable=confirm
-            is not None,  # without it, the repetition of what succeeded is refused
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+            # Otherwise the repetition of what succeeded is refused.
+            is_repeatable=confirm is not None and if_match is None and if_none_match is None,
         )
 
     @operation("DELETE", f"{_TABLE}/consumers/{{consumer}}")
-    def delete_consumer(self, consumer: str, *, confirm: str) -> Call[None]:
+    def delete_consumer(
+        self,
+        consumer: str,
+        *,
+        confirm: str,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Call[None]:
         """Delete a consumer, whose name `confirm` repeats."""
         return Call(
             decode=nothing,
             names={"consumer": consumer},
             query={"confirm": confirm},
-            is_repeatable=True,
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+            is_repeatable=if_match is None and if_none_match is None,
         )
 
 

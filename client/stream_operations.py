@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 
-from braid.client.answers import OffsetsAnswer, StreamAnswer, as_model, nothing
-from braid.client.operation import Call, JsonObject, Resource, operation
+from braid.client.answers import (
+    OffsetsAnswer,
+    StreamAnswer,
+    as_model,
+    as_model_unless_known,
+    nothing,
+)
+from braid.client.operation import Call, JsonObject, Resource, operation, patch_call
 from braid.schemas import (
     DeadLetters,
+    DesiredState,
     LetterSelection,
     OffsetsChanged,
     OffsetsRequest,
@@ -16,7 +23,8 @@ from braid.schemas import (
     StreamTrial,
     VerbAnswer,
 )
-from braid.schemas.api import StreamValidation
+from braid.schemas.api import StreamValidation, Validation
+from braid.schemas.merge_patch import MergePatch
 from braid.schemas.pushed_records import PushAnswer, PushedRecord, PushedRecords
 
 _STREAM = "/v1/tables/{database}/{table}/streams/{stream}"
@@ -30,16 +38,18 @@ class StreamOperations(Resource):
         self,
         definition: StreamDefinition | JsonObject,
         *,
+        initial_state: DesiredState | str | None = None,
         if_match: str | None = None,
         if_none_match: str | None = None,
     ) -> Call[StreamAnswer]:
-        """Register the stream, or change it; a new one starts at once. `if_none_match="*"` only registers.
+        """Register the stream, or change it; `if_none_match="*"` only registers. A new one starts at once, unless `initial_state` is another.
 
         Raises:
             InvalidRequest: The definition is refused; `errors` has each reason.
         """
         return Call(
             decode=as_model(StreamAnswer),
+            query={"initial_state": initial_state},
             body=definition,
             headers={"if-match": if_match, "if-none-match": if_none_match},
             is_repeatable=if_match is None and if_none_match is None,
@@ -50,6 +60,27 @@ class StreamOperations(Resource):
         """Return the stream, with all defaults filled in."""
         return Call(decode=as_model(StreamAnswer))
 
+    @operation("GET", _STREAM)
+    def get_if_changed(self, etag: str) -> Call[StreamAnswer | None]:
+        """Return the stream; None if it has not changed since an answer with this `etag`."""
+        return Call(decode=as_model_unless_known(StreamAnswer), headers={"if-none-match": etag})
+
+    @operation("PATCH", _STREAM)
+    def patch(
+        self,
+        patch: MergePatch | JsonObject,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Call[StreamAnswer]:
+        """Change only the fields of the stream's declaration that the patch has; None removes a field."""
+        return patch_call(as_model(StreamAnswer), patch, if_match, if_none_match)
+
+    @operation("POST", f"{_STREAM}/validate-patch")
+    def validate_patch(self, patch: MergePatch | JsonObject) -> Call[Validation]:
+        """Return what `patch` would do, and the problems for which it would refuse the same changes."""
+        return patch_call(as_model(Validation), patch, is_repeatable=True)
+
     @operation("DELETE", _STREAM)
     def delete(
         self, *, if_match: str | None = None, if_none_match: str | None = None
@@ -58,9 +89,16 @@ class StreamOperations(Resource):
         return Call(decode=nothing, headers={"if-match": if_match, "if-none-match": if_none_match})
 
     @operation("POST", f"{_STREAM}/validate")
-    def validate(self, trial: StreamTrial | JsonObject) -> Call[StreamValidation]:
-        """Return the problems for which `put` would refuse a definition, and what would become of sample records."""
-        return Call(decode=as_model(StreamValidation), body=trial, is_repeatable=True)
+    def validate(
+        self, trial: StreamTrial | JsonObject, *, initial_state: DesiredState | str | None = None
+    ) -> Call[StreamValidation]:
+        """Return what `put` would do, the problems for which it would refuse, and what would become of sample records."""
+        return Call(
+            decode=as_model(StreamValidation),
+            query={"initial_state": initial_state},
+            body=trial,
+            is_repeatable=True,
+        )
 
     @operation("POST", f"{_STREAM}/records")
     def push(
@@ -178,6 +216,12 @@ class StreamOperations(Resource):
         return Call(decode=as_model(RequestedReplay), body=selection)
 
     @operation("DELETE", f"{_STREAM}/dead-letters/replay")
-    def withdraw_replay(self) -> Call[None]:
+    def withdraw_replay(
+        self, *, if_match: str | None = None, if_none_match: str | None = None
+    ) -> Call[None]:
         """Withdraw the replay that is under way."""
-        return Call(decode=nothing, is_repeatable=True)
+        return Call(
+            decode=nothing,
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+            is_repeatable=if_match is None and if_none_match is None,
+        )

@@ -3,8 +3,8 @@
 from typing import Final
 from uuid import uuid4
 
-from braid.client.answers import TableAnswer, as_model, nothing
-from braid.client.operation import Call, JsonObject, Resource, operation
+from braid.client.answers import TableAnswer, as_model, as_model_unless_known, nothing
+from braid.client.operation import Call, JsonObject, Resource, operation, patch_call
 from braid.client.row_operations import Timestamp, time_text
 from braid.schemas import (
     AuditPage,
@@ -16,6 +16,7 @@ from braid.schemas import (
     TableTestRequest,
 )
 from braid.schemas.api import SchemaList, StreamList, TableInspection, Validation
+from braid.schemas.merge_patch import MergePatch
 
 NO_CASES: Final = TableTestRequest()
 _TABLE: Final = "/v1/tables/{database}/{table}"
@@ -50,14 +51,46 @@ class TableOperations(Resource):
         """Return the declaration of the table, and all its columns."""
         return Call(decode=as_model(TableAnswer))
 
+    @operation("GET", _TABLE)
+    def get_if_changed(self, etag: str) -> Call[TableAnswer | None]:
+        """Return the table; None if it has not changed since an answer with this `etag`."""
+        return Call(decode=as_model_unless_known(TableAnswer), headers={"if-none-match": etag})
+
+    @operation("PATCH", _TABLE)
+    def patch(
+        self,
+        patch: MergePatch | JsonObject,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Call[TableAnswer]:
+        """Change only the fields of the declaration that the patch has, of those that `put` can change; None removes a field."""
+        return patch_call(as_model(TableAnswer), patch, if_match, if_none_match)
+
+    @operation("POST", f"{_TABLE}/validate-patch")
+    def validate_patch(self, patch: MergePatch | JsonObject) -> Call[Validation]:
+        """Return what `patch` would do, and the problems for which it would refuse the same changes."""
+        return patch_call(as_model(Validation), patch, is_repeatable=True)
+
     @operation("DELETE", _TABLE)
-    def drop(self, *, confirm: str, keep_data: bool = False) -> Call[None]:
+    def drop(
+        self,
+        *,
+        confirm: str,
+        keep_data: bool = False,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Call[None]:
         """Drop the table, whose name `confirm` repeats; with `keep_data` its files stay."""
-        return Call(decode=nothing, query={"confirm": confirm, "keep_data": keep_data})
+        return Call(
+            decode=nothing,
+            query={"confirm": confirm, "keep_data": keep_data},
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+        )
 
     @operation("POST", f"{_TABLE}/validate")
     def validate(self, spec: TableSpec | JsonObject) -> Call[Validation]:
-        """Return the problems for which `put` would refuse a declaration."""
+        """Return what `put` would do, and the problems for which it would refuse a declaration."""
         return Call(decode=as_model(Validation), body=spec, is_repeatable=True)
 
     @operation("POST", f"{_TABLE}/schema-changes")
@@ -83,7 +116,7 @@ class TableOperations(Resource):
 
     @operation("POST", f"{_TABLE}/schema-changes/validate")
     def validate_schema_changes(self, changes: SchemaChanges | JsonObject) -> Call[Validation]:
-        """Return the problems for which `change_schema` would refuse changes."""
+        """Return what `change_schema` would do, and the problems for which it would refuse changes."""
         return Call(decode=as_model(Validation), body=changes, is_repeatable=True)
 
     @operation("POST", f"{_TABLE}:test")

@@ -4,12 +4,14 @@ From the top down; the folders import only what is below them:
 
 | module | what |
 |---|---|
-| `registrar` | registration, changes and lifecycle of tables and streams |
+| `registrar`, `table_registrar` | registration, changes and lifecycle of streams; registration and changes of tables |
 | `stream_admission`, `takeover` | completion and checks of a requested stream; takeover of columns from former streams, with fencing |
 | `stream_entries` | desired states, and the lifecycle verbs |
 | `replay_requests` | requests to replay dead letters, in the entries of streams |
 | `position_setter`, `position_rules` | moves of a stopped stream's position |
 | `table_creator`, `table_dropper`, `stopped_streams` | creation and removal of tables; the check that their streams are stopped |
+| `effects` | the effects of a change, in words, for dry runs |
+| `live_fields` | fields of a stream that a running query takes up |
 | `declared_table` | declaration and schema of a table as of one moment |
 | `alteration/` | changes of registered tables, with their schemas |
 | `rules/` | the rules for declarations of tables and streams |

@@ -66,7 +66,15 @@ class FeaturesMissing(RegistryError):
 
 
 class PreconditionFailed(RegistryError):
-    """The current state is not the one that the caller has read."""
+    """The current state is not the one that the caller has read.
+
+    Attributes:
+        current: The current revision; None: there is nothing.
+    """
+
+    def __init__(self, message: str, *, current: str | None = None) -> None:
+        super().__init__(message)
+        self.current = current
 
 
 class NoRunnerAnswers(RegistryError):

@@ -1,32 +1,28 @@
-"""Registrar of tables and streams: registration, lifecycle verbs, deletion of streams, and requests for replays.
+"""Registrar of streams: registration, lifecycle verbs, deletion, and requests for replays. It has the methods for tables, too.
 
 The registrar changes the documents of tables. Runners and the command line also use it to record what they have done: a
 stream that has completed, the result of a replay, the buckets of a rescaled table. The audit log has the changes that
-someone has requested, each with the actor that the registrar acts for (`by`). `check_table`, `completed_stream`
+someone has requested, each with the actor that the registrar acts for (`by`). `plan_table`, `plan_stream`
 and `check_replay` check a request and change nothing.
 
 A change is a function from the newest document to the next one. Each attempt calls it again with the newest document.
 So a rule across streams is checked on exactly the document that the change is applied to, and a race cannot break it.
-Only the creation of a table has no document to begin with, so it has a loop of its own (`put_table`). Before a stream
-is deleted, or a newly registered stream takes columns over, a commit to the table fences the streams that may still
+Before a stream is deleted, or a newly registered stream takes columns over, a commit to the table fences the streams that may still
 write. A registered stream cannot take columns over by a change (`takeover`).
 
-The base class, `TableAlterer`, makes changes of schemas. `table_dropper` drops tables, and `position_setter` sets
-positions of streams.
+The base class, `TableRegistrar`, registers tables, and its own base class changes schemas. `table_dropper` drops tables, and
+`position_setter` sets positions of streams.
 """
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock
-from braid.registry.alteration.redeclaration import declared_differences, with_row_rules
-from braid.registry.alteration.table_alterer import CheckTests, TableAlterer
-from braid.registry.errors import (
-    DefinitionRefused,
-    RegistryConflict,
-    StreamNotStopped,
-)
+from braid.registry.alteration.table_alterer import CheckTests
+from braid.registry.effects import effects_of_change, effects_of_registration
+from braid.registry.errors import StreamNotStopped
 from braid.registry.replay_requests import (
     checked_replay,
     with_replays,
@@ -34,34 +30,30 @@ from braid.registry.replay_requests import (
     with_result,
     without_request,
 )
-from braid.registry.rules.tables.table_rules import check_table
 from braid.registry.store.audit_log import UNKNOWN_ACTOR
-from braid.registry.store.document_writer import (
-    ATTEMPTS,
-    DocumentWriter,
-    check_storable,
-    too_many_conflicts,
-)
 from braid.registry.store.documents import RegistryStore
-from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
-from braid.registry.store.stored_documents import features_of, with_table_features
-from braid.registry.store.versions import Versioned
+from braid.registry.store.revision import (
+    NO_PRECONDITION,
+    Precondition,
+    revision_of,
+    stream_revision,
+)
 from braid.registry.stream_admission import StreamAdmission
 from braid.registry.stream_entries import (
     Verb,
     VerbEffect,
+    changed_entry,
     completed_entry,
     entry_after_verb,
     entry_of,
     with_entry,
 )
-from braid.registry.table_creator import TableCreator
+from braid.registry.table_registrar import Registration, TableRegistrar
 from braid.registry.takeover import fence_streams, former_owners, new_entry
 from braid.schemas import (
     Actor,
     AuditAction,
     DesiredState,
-    FieldProblem,
     LetterSelection,
     ReplayResult,
     RequestedReplay,
@@ -70,21 +62,20 @@ from braid.schemas import (
     StreamSpec,
     StreamState,
     TableDocument,
-    TableSpec,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
-    """The result of a registration.
+class PlannedStream:
+    """A stream as it would be registered or changed.
 
     Attributes:
-        document: The newest document.
-        is_new: Whether this request has registered the table or stream.
+        spec: The completed definition.
+        effects: What the registration or change would do, one effect each.
     """
 
-    document: TableDocument
-    is_new: bool
+    spec: StreamSpec
+    effects: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +91,7 @@ class AppliedVerb:
     message: str
 
 
-class Registrar(TableAlterer):
+class Registrar(TableRegistrar):
     """Reads and changes the registered tables and streams of one warehouse."""
 
     def __init__(
@@ -123,12 +114,8 @@ class Registrar(TableAlterer):
             check_tests: Runs the required tests of a document that is about to be written; None: they are not run.
             actor: Whom the audit log names as the one who makes the changes.
         """
-        writer = DocumentWriter(store, catalog, actor=actor)
-        super().__init__(writer, catalog, check_tests=check_tests)
-        self._store = store
-        self._clock = clock
+        super().__init__(store, catalog, clock, check_tests=check_tests, actor=actor)
         self._leases = store.leases()
-        self._tables = TableCreator(store, catalog)
         self._streams = StreamAdmission(catalog, clusters or KafkaClusters())
 
     def by(self, actor: Actor) -> "Registrar":
@@ -136,14 +123,6 @@ class Registrar(TableAlterer):
         other = copy(self)
         other._writer = self._writer.by(actor)  # of the same class
         return other
-
-    def document(self, identifier: str) -> TableDocument:
-        """Return the newest document of a table.
-
-        Raises:
-            TableNotFound: No table of that name is registered.
-        """
-        return self._writer.newest(identifier).value
 
     def entry(self, identifier: str, stream: str) -> StreamEntry:
         """Return a stream and its desired state.
@@ -154,94 +133,38 @@ class Registrar(TableAlterer):
         """
         return entry_of(self.document(identifier), stream)
 
-    def check_table(self, database: str, name: str, spec: TableSpec) -> list[FieldProblem]:
-        """Return the problems for which `put_table` would refuse; changes nothing."""
-        found = self._store.table(f"{database}.{name}")
-        problems = _new_problems(database, name, spec, found)
-        if problems:
-            return problems
-        if found is not None:
-            problems = declared_differences(found.value.table, spec)
-            changed = found.value.model_copy(update={"table": spec})
-            return problems or self._failed_tests(changed)
-        document = self._first_document(database, name, spec)
-        return self._tables.check(document) or self._failed_tests(document)
-
-    def put_table(
+    def plan_stream(
         self,
-        database: str,
+        document: TableDocument,
         name: str,
-        spec: TableSpec,
+        definition: StreamDefinition,
         *,
-        precondition: Precondition = NO_PRECONDITION,
-    ) -> Registration:
-        """Create a table, or find the registered one with the same declaration.
-
-        The rules for stale and complete rows, the feature views and the tests may differ, and are replaced: no stored row
-        depends on them. Everything else is changed by `alter`.
-
-        Raises:
-            DefinitionRefused: The declaration breaks rules, or required tests fail; `problems` has all of them.
-            DefinitionDiffers: A table of that name exists with another declaration.
-            PreconditionFailed: The document is not the one that the caller has read.
-            RegistryConflict: Every attempt lost a race against other writers; try again.
-        """
-        identifier = f"{database}.{name}"
-        problems = _new_problems(database, name, spec, self._store.table(identifier))
-        if problems:
-            message = f"the table {identifier} cannot be created"
-            raise DefinitionRefused(message, problems=problems)
-        for _ in range(ATTEMPTS):
-            found = self._store.table(identifier)
-            precondition.check(None if found is None else revision_of(found.value))
-            if found is not None:
-
-                def change(newest: TableDocument) -> TableDocument:
-                    changed = with_row_rules(newest, spec, precondition)
-                    return newest if changed == newest else self._tested(changed)
-
-                document = self._writer.change(identifier, change, action=AuditAction.PUT_TABLE)
-                return Registration(document=document, is_new=False)
-            document = self._tested(self._first_document(database, name, spec))
-            check_storable(document)
-            try:
-                self._tables.create(document, self._writer.note(AuditAction.PUT_TABLE))
-            except RegistryConflict:
-                continue
-            return Registration(document=document, is_new=True)
-        raise too_many_conflicts(identifier)
-
-    def record_buckets(self, identifier: str, buckets: int) -> TableDocument:
-        """Record the bucket count of a rescaled table in its declaration; its streams continue.
-
-        Whoever rescales the table creates the entry in the audit log, because the table is rescaled before.
-
-        Raises:
-            TableNotFound: No table of that name is registered.
-        """
-
-        def change(document: TableDocument) -> TableDocument:
-            spec = document.table.model_copy(update={"buckets": buckets})
-            return document.model_copy(update={"table": spec})
-
-        return self._writer.change(identifier, change, action=None)
-
-    def completed_stream(
-        self, document: TableDocument, name: str, definition: StreamDefinition
-    ) -> StreamSpec:
-        """Return a stream as `put_stream` would register it; changes nothing.
+        initial_state: DesiredState = DesiredState.RUNNING,
+    ) -> PlannedStream:
+        """Return a stream as `put_stream` would register or change it, and the effects of that; changes nothing.
 
         Args:
             document: The table's document.
             name: The stream's name.
             definition: The requested definition.
+            initial_state: The desired state of a stream that is not registered yet.
 
         Raises:
             DefinitionRefused, DefinitionDiffers: `put_stream` would refuse the definition.
         """
-        spec = self._streams.admit(document, name, definition)
-        self._tested(with_entry(document, StreamEntry(spec=spec)), is_of_request=False)
-        return spec
+        found = document.streams.get(name)
+        spec = self._admitted(document, name, definition)
+        if found is not None:
+            return PlannedStream(
+                spec=spec, effects=effects_of_change(found, changed_entry(found, spec))
+            )
+        table = self._catalog.table(document.identifier)
+        effects = effects_of_registration(
+            new_entry(table, spec, definition, initial_state),
+            former=former_owners(document, table, spec),
+            position=table.committer().stream_positions().get(name),
+        )
+        return PlannedStream(spec=spec, effects=effects)
 
     def put_stream(
         self,
@@ -249,9 +172,17 @@ class Registrar(TableAlterer):
         name: str,
         definition: StreamDefinition,
         *,
+        initial_state: DesiredState = DesiredState.RUNNING,
         precondition: Precondition = NO_PRECONDITION,
     ) -> Registration:
         """Register a stream, or change it; the runner of a changed stream applies the change.
+
+        Args:
+            identifier: `<database>.<table>`.
+            name: The stream's name.
+            definition: The definition.
+            initial_state: The desired state of a stream that is not registered yet; a registered one keeps its own.
+            precondition: Condition on the stream's revision.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -269,34 +200,52 @@ class Registrar(TableAlterer):
             nonlocal is_new
             found = document.streams.get(name)
             is_new = found is None
-            precondition.check(None if found is None else revision_of(found))
-            spec = self._streams.admit(document, name, definition)
-            if found is None or found.spec != spec:
-                self._tested(with_entry(document, StreamEntry(spec=spec)), is_of_request=False)
-            if found is None:
-                # Fenced before the entry is written: once a runner can start the new stream, no delayed
-                # runner of a former owner may commit any more.
-                table = self._catalog.table(identifier)
-                former = former_owners(document, table, spec)
-                fence_streams(self._catalog, self._leases, identifier, former)
-                return with_entry(document, new_entry(table, spec, definition))
-            if found.spec == spec:
-                return document
-            # The runner applies the new version, and restarts the query only if it has to.
-            changed = {
-                "spec": spec,
-                "version": found.version + 1,
-                "features": features_of(spec, besides=found.features),
-                # A stream that has completed reads once more, by the new declaration.
-                "restart_generation": found.restart_generation + found.is_completed,
-            }
-            entry = found.model_copy(update=changed)
-            return with_entry(document, entry)
+            precondition.check(None if found is None else stream_revision(found))
+            spec = self._admitted(document, name, definition)
+            if found is not None:
+                return with_entry(document, changed_entry(found, spec))
+            # Fenced before the entry is written: once a runner can start the new stream, no delayed
+            # runner of a former owner may commit any more.
+            table = self._catalog.table(identifier)
+            former = former_owners(document, table, spec)
+            fence_streams(self._catalog, self._leases, identifier, former)
+            return with_entry(document, new_entry(table, spec, definition, initial_state))
 
         changed_document = self._writer.change(
             identifier, change, action=AuditAction.PUT_STREAM, stream=name
         )
         return Registration(document=changed_document, is_new=is_new)
+
+    def change_stream(
+        self,
+        identifier: str,
+        name: str,
+        declare: Callable[[StreamSpec], StreamDefinition],
+        *,
+        precondition: Precondition = NO_PRECONDITION,
+    ) -> TableDocument:
+        """Change a registered stream, and return the newest document; its runner applies the change.
+
+        Args:
+            identifier: `<database>.<table>`.
+            name: The stream's name.
+            declare: Returns the new definition for the newest declaration; called at every attempt.
+            precondition: Condition on the stream's revision.
+
+        Raises:
+            TableNotFound, StreamNotFound: There is no such table or stream.
+            DefinitionRefused, DefinitionDiffers: As by `put_stream`.
+            PreconditionFailed: The stream is not the one that the caller has read.
+            RegistryConflict: Every attempt lost a race against other writers; try again.
+        """
+
+        def change(document: TableDocument) -> TableDocument:
+            found = entry_of(document, name)
+            precondition.check(stream_revision(found))
+            spec = self._admitted(document, name, declare(found.spec))
+            return with_entry(document, changed_entry(found, spec))
+
+        return self._writer.change(identifier, change, action=AuditAction.PATCH_STREAM, stream=name)
 
     def delete_stream(
         self, identifier: str, stream: str, *, precondition: Precondition = NO_PRECONDITION
@@ -317,7 +266,7 @@ class Registrar(TableAlterer):
 
         def change(document: TableDocument) -> TableDocument:
             entry = entry_of(document, stream)
-            precondition.check(revision_of(entry))
+            precondition.check(stream_revision(entry))
             if entry.desired_state is not DesiredState.STOPPED:
                 message = (
                     f"the desired state of the stream {stream} of {identifier} is "
@@ -384,18 +333,22 @@ class Registrar(TableAlterer):
             action=None,
         )
 
-    def withdraw_replay(self, identifier: str, stream: str) -> None:
+    def withdraw_replay(
+        self, identifier: str, stream: str, *, precondition: Precondition = NO_PRECONDITION
+    ) -> None:
         """Withdraw the replay that is under way, if there is one; what was replayed stays so.
 
         Raises:
             TableNotFound, StreamNotFound: There is no such table or stream.
+            PreconditionFailed: The newest replay is not the one that the caller has read.
         """
-        self._writer.change(
-            identifier,
-            lambda newest: without_request(newest, stream),
-            action=AuditAction.WITHDRAW_REPLAY,
-            stream=stream,
-        )
+
+        def change(newest: TableDocument) -> TableDocument:
+            replay = entry_of(newest, stream).replay
+            precondition.check(None if replay is None else revision_of(replay))
+            return without_request(newest, stream)
+
+        self._writer.change(identifier, change, action=AuditAction.WITHDRAW_REPLAY, stream=stream)
 
     def apply_verb(
         self, identifier: str, stream: str, verb: Verb, *, reported: StreamState | None = None
@@ -447,18 +400,12 @@ class Registrar(TableAlterer):
 
         self._writer.change(identifier, change, action=None)
 
-    def _first_document(self, database: str, name: str, spec: TableSpec) -> TableDocument:
-        return with_table_features(
-            TableDocument(database=database, name=name, table=spec, created_ms=self._clock.now_ms())
-        )
-
-
-def _new_problems(
-    database: str, name: str, spec: TableSpec, registered: Versioned[TableDocument] | None
-) -> list[FieldProblem]:
-    """Return the problems of a declaration, without those that the registered table has as well."""
-    problems = check_table(database, name, spec)
-    if problems and registered is not None:
-        known = set(check_table(database, name, registered.value.table))
-        return [problem for problem in problems if problem not in known]
-    return problems
+    def _admitted(
+        self, document: TableDocument, name: str, definition: StreamDefinition
+    ) -> StreamSpec:
+        """Return the completed definition of a stream, with which the required tests of its table do not fail."""
+        found = document.streams.get(name)
+        spec = self._streams.admit(document, name, definition)
+        if found is None or found.spec != spec:
+            self._tested(with_entry(document, StreamEntry(spec=spec)), is_of_request=False)
+        return spec

@@ -8,7 +8,9 @@ from enum import StrEnum
 from typing import assert_never
 
 from braid.registry.errors import StreamNotFound, StreamNotRunning
-from braid.schemas import DesiredState, StreamEntry, StreamState, TableDocument
+from braid.registry.live_fields import writes_alike
+from braid.registry.store.stored_documents import features_of
+from braid.schemas import DesiredState, StreamEntry, StreamSpec, StreamState, TableDocument
 
 
 class Verb(StrEnum):
@@ -105,6 +107,22 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
         message = f"its desired state is RUNNING already; {until}: nothing to do"
         return VerbEffect(entry=entry, message=message)
     return VerbEffect(entry=entry, message=f"is {reported.value} already: nothing to do")
+
+
+def changed_entry(entry: StreamEntry, spec: StreamSpec) -> StreamEntry:
+    """Return a registered stream with another declaration; its runner applies the new version.
+
+    A stream that has completed reads once more, by the new declaration. Labels and owner concern no runner.
+    """
+    if writes_alike(entry.spec, spec):
+        return entry if entry.spec == spec else entry.model_copy(update={"spec": spec})
+    changed = {
+        "spec": spec,
+        "version": entry.version + 1,
+        "features": features_of(spec, besides=entry.features),
+        "restart_generation": entry.restart_generation + entry.is_completed,
+    }
+    return entry.model_copy(update=changed)
 
 
 def completed_entry(entry: StreamEntry, *, generation: int) -> StreamEntry:

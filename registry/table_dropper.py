@@ -25,8 +25,9 @@ from braid.registry.stopped_streams import check_streams_stopped
 from braid.registry.store.audit_log import UNKNOWN_ACTOR, AuditNote
 from braid.registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
 from braid.registry.store.documents import RegistryStore, Versioned
+from braid.registry.store.revision import NO_PRECONDITION, Precondition, table_revision
 from braid.registry.store.stored_documents import is_dropped, keeps_data
-from braid.schemas import Actor, AuditAction
+from braid.schemas import Actor, AuditAction, TableDocument
 
 
 class TableDropper:
@@ -60,25 +61,33 @@ class TableDropper:
             actor=actor,
         )
 
-    def drop(self, identifier: str, *, keep_data: bool = False) -> None:
+    def drop(
+        self,
+        identifier: str,
+        *,
+        keep_data: bool = False,
+        precondition: Precondition = NO_PRECONDITION,
+    ) -> None:
         """Unregister a table with its streams, and delete its files.
 
         Args:
             identifier: `<database>.<table>`; registered, or a table of the warehouse, or both.
             keep_data: Keep the files: the warehouse then has a table that is not registered.
+            precondition: Condition on the table's revision, checked on the version that the drop supersedes.
 
         Raises:
             TableNotFound: No such table, neither registered nor in the warehouse; or, with `keep_data`, it is not
                 registered, and no drop with `keep_data` was interrupted.
             StreamNotStopped: A stream's desired state is not STOPPED, or a runner still holds one.
             FeaturesMissing: A newer version has registered it, and this one must not change it.
+            PreconditionFailed: The table is not the one that the caller has read.
             RegistryConflict: Every attempt lost a race against other writers of the document.
             LakeError: Storage does not answer; call again.
         """
         if not names.is_identifier(identifier):
             message = f"no table {identifier} is registered"
             raise TableNotFound(message)
-        target = self._mark(identifier, keep_data=keep_data)
+        target = self._mark(identifier, keep_data=keep_data, precondition=precondition)
         if not keep_data:
             if target.newest is None and target.created is not None:
                 # Without a document there is no version that could hold the entry.
@@ -107,11 +116,11 @@ class TableDropper:
         created = self._catalog.creation_mark(identifier)
         return created is None or created == target.created
 
-    def _mark(self, identifier: str, *, keep_data: bool) -> "_Target":
+    def _mark(self, identifier: str, *, keep_data: bool, precondition: Precondition) -> "_Target":
         """Mark the table as dropped, and return it."""
         meant: bytes | None = None
         for attempt in range(ATTEMPTS):
-            stored, newest = self._store.stored(identifier), self._store.newest(identifier)
+            stored, newest = self._store.table(identifier), self._store.newest(identifier)
             # Read before the mark: a table that is found after it may be a new one.
             created = self._catalog.creation_mark(identifier)
             meant = created if attempt == 0 else meant
@@ -122,11 +131,15 @@ class TableDropper:
             if newest is None or (
                 not is_registered and (keep_data or not keeps_data(newest.value))
             ):
+                if created is not None:
+                    precondition.check(None)
                 return _Target(is_registered=False, created=created, newest=newest)
             if is_registered:
                 if stored is None or stored.version != newest.version:
                     continue
                 check_features(stored.value)
+                if precondition != NO_PRECONDITION:
+                    precondition.check(self._revision(stored.value))
                 # Checked on the version that the mark supersedes: a stream that is started after this check
                 # creates that version first, and the mark conflicts.
                 check_streams_stopped(self._file_io, self._warehouse, identifier, clock=self._clock)
@@ -138,6 +151,13 @@ class TableDropper:
                 continue
             return _Target(is_registered=is_registered, created=created, newest=mark)
         raise too_many_conflicts(identifier)
+
+    def _revision(self, document: TableDocument) -> str:
+        try:
+            schema_id = self._catalog.table(document.identifier).schema.id
+        except TableNotFound:  # only the document is left
+            schema_id = document.schema_id
+        return table_revision(document, schema_id=schema_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

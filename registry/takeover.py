@@ -24,7 +24,14 @@ from braid.registry.errors import StreamNotStopped
 from braid.registry.layout.column_functions import column_functions, why_repetition_matters
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.stored_documents import START_ANEW, features_of
-from braid.schemas import FieldProblem, StreamDefinition, StreamEntry, StreamSpec, TableDocument
+from braid.schemas import (
+    DesiredState,
+    FieldProblem,
+    StreamDefinition,
+    StreamEntry,
+    StreamSpec,
+    TableDocument,
+)
 from braid.schemas.field_problems import problem_at, quoted_list
 
 COMMIT_USER: Final = "braid-registry"
@@ -196,7 +203,12 @@ def is_start_given(definition: StreamDefinition) -> bool:
     return "starting_offsets" in definition.model_fields_set
 
 
-def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) -> StreamEntry:
+def new_entry(
+    table: Table,
+    stream: StreamSpec,
+    definition: StreamDefinition,
+    desired_state: DesiredState = DesiredState.RUNNING,
+) -> StreamEntry:
     """Return the entry of a stream that is not registered yet.
 
     A former stream of its name may have left a position. The new one continues there, unless the
@@ -208,12 +220,14 @@ def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) ->
         table: The table, whose newest snapshot holds the positions of streams.
         stream: The completed stream.
         definition: The stream as requested.
+        desired_state: The desired state from the start.
     """
     position = table.committer().stream_positions().get(stream.name)
+    entry = StreamEntry(spec=stream, desired_state=desired_state, features=features_of(stream))
     if position is None or not position.topic or not is_start_given(definition):
-        return StreamEntry(spec=stream, features=features_of(stream))
+        return entry
     features = features_of(stream, besides=[START_ANEW])
-    return StreamEntry(spec=stream, former_epoch=position.epoch, features=features)
+    return entry.model_copy(update={"former_epoch": position.epoch, "features": features})
 
 
 def fence_streams(

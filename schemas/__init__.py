@@ -18,6 +18,7 @@
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `history` | series of a table and its streams, for charts |
 | `offsets` | the position of a stream, and requests to set it |
+| `merge_patch` | the body of a PATCH |
 | `api` | other requests and answers of the HTTP API |
 | `problem`, `field_problems` | the body of an error answer, with the problems of single fields; the construction of these |
 """

@@ -418,10 +418,12 @@ class Validation(Contract):
     Attributes:
         valid: Whether the request would be accepted.
         errors: All problems of the request.
+        plan: What the request would do, in words, one effect each; empty if it would be refused.
     """
 
     valid: bool
     errors: tuple[FieldProblem, ...]
+    plan: tuple[str, ...] = ()
 
 
 class StreamValidation(Validation):

@@ -24,6 +24,7 @@ class AuditAction(StrEnum):
     """A kind of change, named after the request that makes it."""
 
     PUT_TABLE = "put_table"
+    PATCH_TABLE = "patch_table"
     DROP_TABLE = "drop_table"
     CHANGE_SCHEMA = "change_schema"
     WITHDRAW_SCHEMA_CHANGE = "withdraw_schema_change"
@@ -34,6 +35,7 @@ class AuditAction(StrEnum):
     PUT_CONSUMER = "put_consumer"
     DELETE_CONSUMER = "delete_consumer"
     PUT_STREAM = "put_stream"
+    PATCH_STREAM = "patch_stream"
     DELETE_STREAM = "delete_stream"
     START_STREAM = "start_stream"
     PAUSE_STREAM = "pause_stream"

@@ -5,7 +5,14 @@ from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
 import orjson
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
@@ -74,6 +81,20 @@ JsonValue: TypeAlias = Annotated[Any, AfterValidator(_storable)]
 """Any JSON value that a stored document can hold."""
 JsonMessage: TypeAlias = Annotated[dict[str, Any] | list[Any], AfterValidator(_storable)]
 """An object or a list that a stored document can hold."""
+
+
+LABELS_MAX: Final = 32
+LABEL_LENGTH_MAX: Final = 128  # characters of a value
+Labels: TypeAlias = Annotated[
+    Mapping[
+        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$")],
+        Annotated[str, StringConstraints(strict=True, max_length=LABEL_LENGTH_MAX)],
+    ],
+    at_most(LABELS_MAX),
+]
+"""Names and values by which people find tables and streams again; nothing else depends on them."""
+Owner: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+"""Who answers for a table or stream, for people: a team, a person, an address."""
 
 
 class Contract(BaseModel):

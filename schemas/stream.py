@@ -14,7 +14,9 @@ from braid.schemas.contract import (
     COLUMNS_MAX,
     OPTIONS_MAX,
     Contract,
+    Labels,
     NonNegativeInt,
+    Owner,
     PositiveInt,
     Scalar,
     StrictBool,
@@ -321,6 +323,8 @@ class StreamDefinition(Contract):
         max_records_per_batch: The largest number of records in one micro-batch.
         max_bytes_per_batch: The largest size of the records of one micro-batch, bytes, as far as it follows from the
             mean size of the records before; None: only their number is bounded.
+        labels: Names and values by which people find the stream; at most 32.
+        owner: Who answers for the stream; None: not declared.
     """
 
     name: str | None = None
@@ -357,6 +361,8 @@ class StreamDefinition(Contract):
     trigger_ms: PositiveInt = TRIGGER_MS
     max_records_per_batch: PositiveInt = 500_000
     max_bytes_per_batch: PositiveInt | None = None
+    labels: Labels = Field(default_factory=dict, examples=[{"team": "payments"}])
+    owner: Owner | None = Field(default=None, examples=["payments@shop.example"])
 
     @property
     def has_deletes(self) -> bool:

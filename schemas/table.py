@@ -14,6 +14,8 @@ from braid.schemas.contract import (
     COLUMNS_MAX,
     OPTIONS_MAX,
     Contract,
+    Labels,
+    Owner,
     PositiveInt,
     StrictBool,
     at_most,
@@ -164,6 +166,8 @@ class TableSpec(Contract):
             older one may win for good), and functions and deletes that are refused otherwise. A column
             can say so for itself alone.
         comment: A comment for people; kept in the table's schema.
+        labels: Names and values by which people find the table; at most 32.
+        owner: Who answers for the table; None: not declared.
         options: Further options of the table format, by their own names.
     """
 
@@ -185,6 +189,8 @@ class TableSpec(Contract):
     lookup_indexes: Annotated[tuple[LookupIndexSpec, ...], at_most(INDEXES_MAX)] = ()
     unordered: Unordered = Unordered.REFUSED
     comment: str | None = None
+    labels: Labels = Field(default_factory=dict, examples=[{"team": "payments"}])
+    owner: Owner | None = Field(default=None, examples=["payments@shop.example"])
     options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)
 
     @property

@@ -19,6 +19,6 @@ From the top down; each imports only what is beside or below it:
 | `lifecycle` | whether the process takes requests |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |
 | `request_slot` | the slot of a request among those of its class, which it gives back while it waits |
-| `query_parameters`, `scope_headers` | parameters of a row's address; headers of a request |
+| `query_parameters`, `scope_headers`, `entity_tags` | parameters of a row's address; headers of a request; entity tags |
 | `times`, `shown_texts` | times as text; texts without the warehouse's address |
 """

@@ -40,6 +40,7 @@ from braid.service.guard.admission import Admission
 from braid.service.guard.body_bounds import BodyBounds
 from braid.service.guard.same_site import SameSite
 from braid.service.http.access_log import AccessLog
+from braid.service.http.conditional_reads import ConditionalReads, document_condition
 from braid.service.http.request_context import RequestContext
 from braid.service.http.request_traces import RequestTraces
 from braid.service.http.row_dispatch import RowDispatch
@@ -62,6 +63,7 @@ from braid.service.routes import (
     lookup_indexes,
     metrics as metrics_route,
     offsets,
+    patches,
     pushes,
     row_events,
     rows as row_routes,
@@ -224,7 +226,7 @@ def layers(
     metrics: ServiceMetrics,
 ) -> ASGIApp:
     """Return the framework inside of the service's layers; a request passes the last one first."""
-    app: ASGIApp = RowDispatch(framework, rows=rows, bodies=bodies)
+    app: ASGIApp = RowDispatch(ConditionalReads(framework), rows=rows, bodies=bodies)
     app = Admission(app, limits=settings.limits, metrics=metrics)
     app = BodyBounds(app, limits=settings.limits, thread=bodies)
     app = SameSite(app, hosts=settings.hosts, origins=settings.origins, bound_host=settings.host)
@@ -248,6 +250,7 @@ def _routes() -> Sequence[BaseRoute]:
         table_tests,
         schema_changes,
         streams,
+        patches,
         offsets,
         pushes,
         dead_letters,
@@ -275,6 +278,10 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
                 del operation["responses"][_ANY_PROBLEM]
                 describe_parameters(operation.get("parameters", ()))
                 operation["responses"] |= documented_problems(method.upper(), path)
+                if method == "get" and "application/json" in operation["responses"].get(
+                    "200", {}
+                ).get("content", {}):
+                    document_condition(operation)
         models = schema["components"]["schemas"]
         models[PROBLEM_SCHEMA] = models.pop(ProblemDocument.__name__)
         schema["components"]["schemas"] = dict(sorted(models.items()))

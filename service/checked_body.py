@@ -124,11 +124,11 @@ def checked(
     try:
         found = model.model_validate(value)
     except ValidationError as error:
-        raise RequestValidationError(_findings(error), body=value) from error
+        raise RequestValidationError(findings(error), body=value) from error
     # The model does not check names that are not fields, and an answer may quote them. Only an escape
     # can produce an unpaired surrogate, so most bodies need no walk.
-    if _SURROGATE.search(body) and (findings := list(_unpaired_surrogates(value, ("body",)))):
-        raise RequestValidationError(findings[:FINDINGS_MAX], body=value)
+    if _SURROGATE.search(body) and (halves := list(_unpaired_surrogates(value, ("body",)))):
+        raise RequestValidationError(halves[:FINDINGS_MAX], body=value)
     return found
 
 
@@ -152,7 +152,8 @@ def _surrogate_finding(what: str, text: str, path: JsonPath) -> dict[str, Any]:
     return {"type": "string_unicode", "loc": path, "msg": message, "input": text}
 
 
-def _findings(error: ValidationError) -> list[dict[str, Any]]:
+def findings(error: ValidationError) -> list[dict[str, Any]]:
+    """Return what is wrong with a body, as the framework reports it; if it is too much, only that."""
     count = error.error_count()
     if count > FINDINGS_MAX:
         return [{"type": TOO_MANY, "loc": ("body",), "msg": f"{count} findings"}]

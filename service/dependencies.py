@@ -1,16 +1,18 @@
-"""Dependencies of routes, as annotated aliases: the app's components, the request's actor and precondition, and `confirm`."""
+"""Dependencies of routes, as annotated aliases: the app's components, the request's actor and precondition, `confirm`; entity tags."""
 
 from typing import Annotated
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, Query, Request, Response
 
+from braid.lake import InvalidRequest, Problem
 from braid.registry.registrar import Registrar
 from braid.registry.store.revision import Precondition
 from braid.schemas import Actor
+from braid.schemas.field_problems import SHOWN_MAX
 from braid.service.components import Components
 from braid.service.control.confirmation import DESCRIPTION
+from braid.service.entity_tags import EntityTags, parse_entity_tags
 
-ANYTHING = "*"
 ANONYMOUS = "anonymous"
 """Name of the actor of a request without a token or user."""
 
@@ -45,23 +47,47 @@ async def get_registrar(components: ComponentsOf, actor: ActorOf) -> Registrar:
 
 
 async def get_precondition(
-    if_match: Annotated[str | None, Header()] = None,
-    if_none_match: Annotated[str | None, Header()] = None,
+    if_match: Annotated[list[str] | None, Header()] = None,
+    if_none_match: Annotated[list[str] | None, Header()] = None,
 ) -> Precondition:
     """Return the precondition that the request's headers state (RFC 9110, 13.1).
 
-    `if-match: "<etag>"` permits only a change of the version that the client has read,
-    `if-none-match: *` permits only a creation.
+    `if-match: "<etag>"` permits only a change of the version that the client has read, `if-none-match: *` permits only a
+    creation. A weak tag matches no `if-match`.
+
+    Raises:
+        InvalidRequest: A header has something else than tags.
     """
+    wanted, known = _tags("if-match", if_match), _tags("if-none-match", if_none_match)
     exists: bool | None = None
-    revisions: frozenset[str] | None = None
-    if if_none_match is not None and if_none_match.strip() == ANYTHING:
+    if known is not None and known.is_any:
         exists = False
-    if if_match is not None and if_match.strip() == ANYTHING:
+    elif wanted is not None and wanted.is_any:
         exists = True
-    elif if_match is not None:
-        revisions = frozenset(tag.strip().strip('"') for tag in if_match.split(","))
-    return Precondition(revisions=revisions, exists=exists)
+    return Precondition(
+        revisions=None if wanted is None or wanted.is_any else wanted.strong,
+        exists=exists,
+        other_than=frozenset() if known is None else known.opaque,
+    )
+
+
+def _tags(header: str, lines: list[str] | None) -> EntityTags | None:
+    if lines is None:
+        return None
+    try:
+        return parse_entity_tags(lines)
+    except ValueError as error:
+        hint = 'write an `etag` as it was answered, with its quotation marks: `"1f0c…"`, several with commas, or `*`'
+        problem = Problem(
+            field=header, value=", ".join(lines)[:SHOWN_MAX], message=str(error), hint=hint
+        )
+        summary = f"the header `{header}` is not valid"
+        raise InvalidRequest(summary, problems=[problem]) from error
+
+
+def set_etag(response: Response, revision: str) -> None:
+    """Set the entity tag of an answer: a strong one, which `if-match` takes."""
+    response.headers["etag"] = f'"{revision}"'
 
 
 Confirm = Annotated[str | None, Query(description=DESCRIPTION)]

@@ -50,13 +50,15 @@ TABLE: Final = "/v1/tables/{database}/{table}"
 _STREAM: Final = "/streams/{stream}"
 OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ("PUT", ""): (ProblemCode.TABLE_EXISTS, *_CONDITIONAL),
-    ("DELETE", ""): (ProblemCode.STREAM_NOT_STOPPED, *_DECLARING),
+    ("PATCH", ""): (ProblemCode.TABLE_EXISTS, *_CONDITIONAL),
+    ("DELETE", ""): (ProblemCode.STREAM_NOT_STOPPED, *_CONDITIONAL),
     ("POST", "/schema-changes"): _CONDITIONAL,
     ("PUT", _STREAM): (
         ProblemCode.STREAM_EXISTS,
         ProblemCode.STREAM_NOT_STOPPED,
         *_CONDITIONAL,
     ),
+    ("PATCH", _STREAM): (ProblemCode.STREAM_EXISTS, *_CONDITIONAL),
     ("DELETE", _STREAM): (ProblemCode.STREAM_NOT_STOPPED, *_CONDITIONAL),
     **{("POST", f"{_STREAM}/{verb}"): _DECLARING for verb in ("start", "pause", "resume", "stop")},
     ("POST", f"{_STREAM}/restart"): (ProblemCode.STREAM_NOT_RUNNING, *_DECLARING),
@@ -67,7 +69,9 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ),
     ("GET", f"{_STREAM}/dead-letters"): (ProblemCode.NOT_READY,),
     ("POST", f"{_STREAM}/dead-letters/replay"): _DECLARING,
-    ("DELETE", f"{_STREAM}/dead-letters/replay"): _DECLARING,
+    ("DELETE", f"{_STREAM}/dead-letters/replay"): _CONDITIONAL,
+    ("PUT", "/consumers/{consumer}"): (ProblemCode.PRECONDITION_FAILED,),
+    ("DELETE", "/consumers/{consumer}"): (ProblemCode.PRECONDITION_FAILED,),
     ("GET", "/rows"): _ROW,
     ("POST", "/rows/lookup"): _READING,
     ("POST", "/rows/scan"): _READING,

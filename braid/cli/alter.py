@@ -110,7 +110,7 @@ def _alter_registered(
         if not is_dry_run:
             registrar.alter(identifier, plan)
             return
-        problems = registrar.check_alteration(identifier, plan)
+        problems = registrar.plan_alteration(identifier, plan).problems
     except DefinitionRefused as error:
         raise _refusal(error.problems) from error
     if problems:

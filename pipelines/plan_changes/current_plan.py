@@ -10,9 +10,8 @@ own table object has another schema than the plan, because rows that were parsed
 another. The newest plan comes from the registry (`RegistryPlans`), or follows the schema
 alone (`FixedDeclaration`).
 
-A running query can apply changes of some fields of a declaration only (`LIVE_FIELDS`). A change of any other
-field needs a new query (`can_apply_live`); until the new query starts, the running one keeps the former values
-of the other fields (`with_live_fields`).
+A running query can apply changes of some fields of a declaration only (`registry.live_fields`). A change of any other
+field needs a new query; until the new query starts, the running one keeps the former values of the other fields.
 """
 
 import logging
@@ -25,22 +24,10 @@ from typing import Final, Protocol
 from braid.lake import Catalog, Clock, CommitConflict, Table
 from braid.records.stream_plan import StreamPlan, fit_plan, plan_stream
 from braid.registry.declared_table import read_declared_table
+from braid.registry.live_fields import with_live_fields
 from braid.registry.store.documents import RegistryStore
-from braid.schemas import StreamSpec
 
 _LOG = logging.getLogger(__name__)
-
-LIVE_FIELDS: Final = frozenset(
-    {
-        "columns",
-        "on_new_field",
-        "columns_max",
-        "on_null_ordering",
-        "max_message_bytes",
-        "dead_letter_budget",
-    }
-)
-"""Fields of a stream that a running query takes up between two micro-batches; the others take a new query."""
 
 _ATTEMPTS_MAX: Final = 100
 """Each failed one means that the schema was changed between reading the registry and reading the table."""
@@ -225,13 +212,3 @@ class RegistryPlans:
             )
         message = f"the schema of {plan.table} keeps changing"
         raise CommitConflict(message)
-
-
-def can_apply_live(old: StreamSpec, new: StreamSpec) -> bool:
-    """Return whether a running query can apply all changes of a stream's new declaration."""
-    return old == with_live_fields(new, old)
-
-
-def with_live_fields(running: StreamSpec, new: StreamSpec) -> StreamSpec:
-    """Return the running declaration with those fields of the new one that a running query can apply."""
-    return running.model_copy(update={name: getattr(new, name) for name in LIVE_FIELDS})

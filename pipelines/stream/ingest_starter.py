@@ -8,11 +8,12 @@ from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
 from braid.pipelines.kafka.stream_cluster import resolve_cluster
 from braid.pipelines.kafka.stream_schemas import resolve_schemas
-from braid.pipelines.plan_changes.current_plan import RegistryPlans, can_apply_live
+from braid.pipelines.plan_changes.current_plan import RegistryPlans
 from braid.pipelines.plan_changes.stream_evolver import RegistryEvolver
 from braid.pipelines.stream.ingest import Ingest, IngestContext
 from braid.records.stream_plan import plan_stream
 from braid.registry.declared_table import read_declared_table
+from braid.registry.live_fields import can_apply_live
 from braid.registry.registrar import Registrar
 from braid.registry.store.audit_log import UNKNOWN_ACTOR
 from braid.registry.store.documents import RegistryStore

@@ -13,7 +13,7 @@ COMPLETED by itself when it has read all records that it was started for, and gi
 records this, so that no runner starts the stream again.
 
 The running query applies a changed declaration between two micro-batches, where that is possible
-(`current_plan.LIVE_FIELDS`); any other change needs a new query.
+(`registry.live_fields`); any other change needs a new query.
 
 After a permanent failure (`failure` has the list) a stream is FAILED until its restart is requested, or until
 its declaration, the table's declaration or the table's schema changes. After every other failure the query is
@@ -36,12 +36,12 @@ from braid.lake import (
     StreamFenced,
 )
 from braid.pipelines.held_lease import HeldLease
-from braid.pipelines.plan_changes.current_plan import can_apply_live
 from braid.pipelines.settings import RestartPolicy
 from braid.pipelines.stream.failure import Failure, classify_failure
 from braid.pipelines.stream.failure_log import FailureLog
 from braid.pipelines.stream.stream_query import QueryStarter, RegisteredStream, StreamQuery
 from braid.pipelines.stream.stream_report import StreamReport
+from braid.registry.live_fields import can_apply_live
 from braid.registry.store.leases import LeaseStore
 from braid.schemas import (
     DesiredState,

@@ -94,10 +94,12 @@ class CheckedAlteration:
     Attributes:
         document: The document after the schema is published.
         schema: The schema to publish; the table's own when it does not change.
+        former_schema: The schema so far.
     """
 
     document: TableDocument
     schema: TableSchema
+    former_schema: TableSchema
 
 
 def with_actual_buckets(document: TableDocument, schema: TableSchema) -> TableDocument:
@@ -156,7 +158,8 @@ def check_alteration(
         problems += check_added_groups(before, after, old, new, origin)
     _refuse(before, problems)
     _refuse(before, [*check_agreement(after, new, origin)])
-    return CheckedAlteration(document=_with_versions(before, after, old, new), schema=new)
+    document = _with_versions(before, after, old, new)
+    return CheckedAlteration(document=document, schema=new, former_schema=old)
 
 
 def _problems_of_refused_changes(

@@ -1,19 +1,27 @@
 """Repeated declarations of a registered table: the fields that may differ, and the differences found.
 
-Pure. The rules for stale and complete rows, the feature views, the lookup indexes and the tests may differ: no stored row depends on them.
+Pure. The rules for stale and complete rows, the feature views, the lookup indexes, the tests, the labels and the owner may
+differ: no stored row depends on them.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from braid.registry.errors import DefinitionDiffers
-from braid.registry.store.revision import Precondition, revision_of
+from braid.registry.live_fields import FOR_PEOPLE
 from braid.registry.store.stored_documents import with_table_features
 from braid.schemas import FieldProblem, TableDocument, TableSpec
 from braid.schemas.field_problems import display_text, problem_at
 
-ROW_RULES: Final = ("staleness", "completeness", "views", "lookup_indexes", "tests")
-"""Fields about answers, and tests: no file depends on them."""
+ROW_RULES: Final = (
+    "staleness",
+    "completeness",
+    "views",
+    "lookup_indexes",
+    "tests",
+    *FOR_PEOPLE,
+)
+"""Fields about answers, tests, labels and owner: no file depends on them."""
 
 _CHANGES_HINT: Final = (
     "repeat the declaration as it is now, or send the change to `POST …/schema-changes`"
@@ -33,16 +41,12 @@ HINTS: Final[Mapping[str, str]] = {
 """The way to change a field of the declaration, where there is one."""
 
 
-def with_row_rules(
-    document: TableDocument, spec: TableSpec, precondition: Precondition
-) -> TableDocument:
+def with_row_rules(document: TableDocument, spec: TableSpec) -> TableDocument:
     """Return the document with the row rules of a declaration that is otherwise the same.
 
     Raises:
         DefinitionDiffers: The declaration differs in another field.
-        PreconditionFailed: The document is not the one that the caller has read.
     """
-    precondition.check(revision_of(document))
     problems = declared_differences(document.table, spec)
     if problems:
         message = f"the table {document.identifier} exists with another declaration"

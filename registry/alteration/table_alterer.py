@@ -23,6 +23,7 @@ from braid.registry.alteration.alteration import (
     with_actual_buckets,
 )
 from braid.registry.alteration.arrival_columns import lacks_arrival
+from braid.registry.effects import PlannedChange, effects_of_alteration
 from braid.registry.errors import DefinitionRefused
 from braid.registry.store.audit_log import AuditNote
 from braid.registry.store.document_writer import (
@@ -33,7 +34,7 @@ from braid.registry.store.document_writer import (
 )
 from braid.registry.store.named_request import NamedRequest
 from braid.registry.store.pending_schemas import with_applied, with_pending, with_request
-from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
+from braid.registry.store.revision import NO_PRECONDITION, Precondition, table_revision
 from braid.registry.store.versions import Versioned
 from braid.schemas import AuditAction, FieldProblem, TableDocument
 
@@ -68,7 +69,7 @@ class TableAlterer:
         Args:
             identifier: `<database>.<table>`.
             plan: Returns the change for the newest document and schema; called at every attempt.
-            precondition: Condition on the document's revision.
+            precondition: Condition on the table's revision.
             request: The request, if it has a name: it is applied once.
             stream: The stream whose records have caused the change, for the audit log; None: the change was requested.
 
@@ -91,7 +92,7 @@ class TableAlterer:
             # request whose first answer was lost has to succeed.
             if request is not None and request.is_made(document):
                 return document
-            precondition.check(revision_of(document))
+            self._check_table(precondition, document)
             checked = self._checked(newest, plan)
             note = self._writer.note(AuditAction.CHANGE_SCHEMA, stream)
             done = None if checked is None else self._made(newest, checked, request, note)
@@ -112,19 +113,23 @@ class TableAlterer:
         if lacks_arrival(document.table, self._catalog.table(identifier).schema):
             self.alter(identifier, lambda newest, _: Alteration(document=newest))
 
-    def check_alteration(self, identifier: str, plan: AlterationPlan) -> list[FieldProblem]:
-        """Return the problems for which `alter` would refuse the change. Changes nothing.
+    def plan_alteration(self, identifier: str, plan: AlterationPlan) -> PlannedChange:
+        """Return what `alter` would do, or the problems for which it would refuse the change. Changes nothing.
 
         Raises:
             TableNotFound: No table of that name is registered.
             RegistryConflict: Every attempt lost a race against other writers; try again.
         """
         for _ in range(ATTEMPTS):
+            newest = self._writer.newest(identifier)
             try:
-                if self._checked(self._writer.newest(identifier), plan) is not None:
-                    return []
+                checked = self._checked(newest, plan)
             except DefinitionRefused as error:
-                return list(error.problems)
+                return PlannedChange(problems=error.problems)
+            if checked is not None:
+                after, old = checked.document, checked.former_schema
+                effects = effects_of_alteration(newest.value, after, old, checked.schema)
+                return PlannedChange(effects=effects)
         raise too_many_conflicts(identifier)
 
     def _checked(
@@ -184,6 +189,12 @@ class TableAlterer:
         with suppress(LakeError):
             self._writer.try_write(done, newest.version + 1, note=None)
         return done
+
+    def _check_table(self, precondition: Precondition, document: TableDocument) -> None:
+        """Raise unless a condition on a table holds for its document, which is about to be replaced."""
+        if precondition != NO_PRECONDITION:  # without one, the schema is not read
+            schema_id = self._catalog.table(document.identifier).schema.id
+            precondition.check(table_revision(document, schema_id=schema_id))
 
     def _tested(self, document: TableDocument, *, is_of_request: bool = True) -> TableDocument:
         """Return a document that is about to be written, whose required tests do not fail.

@@ -8,6 +8,7 @@ from contextlib import suppress
 from braid.lake import ConsumerFile, InvalidRequest, LakeError, Problem, Table
 from braid.lake.snapshots.lease import LEASE_PREFIX
 from braid.registry.store.audit_log import AuditLog, AuditNote
+from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
 from braid.schemas import Actor, AuditAction, AuditChange
 from braid.schemas.api import ConsumerList, ConsumerView
 from braid.schemas.field_problems import json_pointer
@@ -28,8 +29,11 @@ def set_consumer(
     confirm: str | None,
     audit: AuditLog,
     actor: Actor,
+    precondition: Precondition = NO_PRECONDITION,
 ) -> ConsumerView:
     """Set the position of a consumer, and return it.
+
+    The precondition is checked before the write, not with it: engines replace the file of a consumer without comparing it.
 
     Args:
         table: The table.
@@ -38,25 +42,37 @@ def set_consumer(
         confirm: The id again; without it an existing consumer is not moved.
         audit: The audit log, which gets an entry before the consumer is set.
         actor: Who sets it.
+        precondition: Condition on the revision of the consumer's view.
 
     Raises:
+        PreconditionFailed: The condition does not hold.
         InvalidRequest: The id is not valid, it is that of a lease, or the consumer exists and the
             request is not confirmed.
     """
     _refuse_lease(consumer)
-    if confirm != consumer and any(file.id == consumer for file in table.consumers()):
+    before = _found(table, consumer)
+    precondition.check(None if before is None else revision_of(before))
+    if confirm != consumer and before is not None:
         raise not_confirmed(consumer, "the consumer exists, and may be used by another reader")
     change = consumer_change(table, consumer, after=next_snapshot_id)
     note = AuditNote(actor=actor, action=AuditAction.PUT_CONSUMER)
     audit.record(note, table.identifier, changes=(change,))
     table.reset_consumer(consumer, next_snapshot_id)
-    return next(_view(file) for file in table.consumers() if file.id == consumer)
+    after = _found(table, consumer)
+    assert after is not None, "it was written just now"
+    return after
 
 
 def remove_consumer(
-    table: Table, consumer: str, *, confirm: str | None, audit: AuditLog, actor: Actor
+    table: Table,
+    consumer: str,
+    *,
+    confirm: str | None,
+    audit: AuditLog,
+    actor: Actor,
+    precondition: Precondition = NO_PRECONDITION,
 ) -> None:
-    """Delete a consumer; no effect if it does not exist.
+    """Delete a consumer; no effect if it does not exist. The precondition is checked before, as by `set_consumer`.
 
     Args:
         table: The table.
@@ -64,13 +80,18 @@ def remove_consumer(
         confirm: The id again.
         audit: The audit log, which gets an entry before the consumer is deleted.
         actor: Who deletes it.
+        precondition: Condition on the revision of the consumer's view.
 
     Raises:
+        PreconditionFailed: The condition does not hold.
         InvalidRequest: The id is that of a lease, or the request is not confirmed.
     """
     _refuse_lease(consumer)
     if confirm != consumer:
         raise not_confirmed(consumer, "the snapshots that it keeps may expire at once")
+    if precondition != NO_PRECONDITION:
+        before = _found(table, consumer)
+        precondition.check(None if before is None else revision_of(before))
     change = consumer_change(table, consumer, after=None)
     note = AuditNote(actor=actor, action=AuditAction.DELETE_CONSUMER)
     audit.record(note, table.identifier, changes=(change,))
@@ -108,6 +129,10 @@ def consumer_change(table: Table, consumer: str, *, after: int | None) -> AuditC
         before=None if position is None else position.next_snapshot,
         after=after,
     )
+
+
+def _found(table: Table, consumer: str) -> ConsumerView | None:
+    return next((_view(file) for file in table.consumers() if file.id == consumer), None)
 
 
 def _refuse_lease(consumer: str) -> None:

@@ -16,8 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from braid.schemas import ProblemCode
 from braid.schemas.field_problems import parameter_problem
+from braid.schemas.merge_patch import MEDIA_TYPE as MERGE_PATCH
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.request_class import STATE_CHANGING
+from braid.service.problems.problem_response import media_type_problem
 from braid.service.scope_headers import header_of
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -27,7 +29,7 @@ PROBES = ("/health", "/ready")  # probes are called by address, and return no da
 _HOST = re.compile(r"(?P<name>\[[^\]]*\]|[^:]*)(:[0-9]*)?")
 _KNOWN_MAX = 1_000  # headers `host` that are not checked again
 _PORTS = {"http": 80, "https": 443}
-_JSON_HINT = "send the header `content-type: application/json`, also without a body"
+_JSON = "application/json"
 
 
 class SameSite:
@@ -103,9 +105,17 @@ class SameSite:
                     errors=[problem],
                 )
                 return
-            refusal = _media_refusal(headers.get("content-type")) or _coding_refusal(
-                headers.get("content-encoding")
-            )
+            expected = MERGE_PATCH if scope["method"] == "PATCH" else _JSON
+            content_type, coding = headers.get("content-type"), headers.get("content-encoding")
+            problem = media_type_problem(content_type, expected)
+            refusal = _media_refusal(content_type)
+            if refusal is None and (refusal := _coding_refusal(coding)) is not None:
+                problem = parameter_problem(
+                    "content-encoding",
+                    value=coding and coding[:200],
+                    message="bodies are not decompressed",
+                    hint="send the body uncompressed, without this header",
+                )
             if refusal is not None:
                 await send_problem(
                     ProblemCode.UNSUPPORTED_MEDIA_TYPE,
@@ -113,6 +123,7 @@ class SameSite:
                     scope=scope,
                     receive=receive,
                     send=send,
+                    errors=[problem],
                 )
                 return
         await self._app(scope, receive, send)
@@ -146,13 +157,13 @@ class SameSite:
 
 def _media_refusal(content_type: str | None) -> str | None:
     if content_type is None:
-        return f"the request has no content type; {_JSON_HINT}"
+        return "the request has no content type"
     media_type, *parameters = (part.strip().lower() for part in content_type.split(";"))
     is_json = media_type in ("application/json", "application/x-ndjson") or (
         media_type.startswith("application/") and media_type.endswith("+json")
     )
     if not is_json:
-        return f"the body is sent as `{media_type[:100]}`; {_JSON_HINT}"
+        return f"the body is sent as `{media_type[:100]}`"
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name == "charset" and value.strip('"') not in ("utf-8", "utf8"):

@@ -8,5 +8,6 @@
 | `protocol` | connections, and bounds of the heads of requests |
 | `request_context`, `access_log` | ids of requests; a line of log and an observation for each |
 | `request_traces` | spans of requests |
+| `conditional_reads` | 304 for answers that the client has |
 | `row_dispatch` | rows, which are answered before the framework |
 """

@@ -19,17 +19,23 @@ from braid.lake import InvalidRequest, LakeError
 from braid.registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
+    PreconditionFailed,
     RegistryError,
     StreamNotStopped,
 )
 from braid.registry.store.paths import without_warehouse
 from braid.schemas import FieldProblem, ProblemCode, SnapshotInfo
 from braid.schemas.contract import TOO_LONG
+from braid.schemas.field_problems import SHOWN_MAX, parameter_problem
 from braid.service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
 from braid.service.control.index_lookup import IndexNotBuilt
 from braid.service.control.row_lookup import RowNotFound
 from braid.service.lifecycle import ServiceStops
-from braid.service.problems.problem_response import problem_response, short_path
+from braid.service.problems.problem_response import (
+    media_type_problem,
+    problem_response,
+    short_path,
+)
 from braid.service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from braid.service.problems.request_problems import field_problems
 
@@ -94,10 +100,32 @@ async def on_own_error(request: Request, error: Exception) -> Response:
         return _answer(request, code, _UNDISCLOSED)
     hide = without_warehouse(request.app.state.components.settings.warehouse)
     snapshot = error.snapshot if isinstance(error, RowNotFound) else None
-    response = _answer(request, code, hide(_detail(error)), _errors(error, hide), snapshot)
+    errors = _errors(error, hide)
+    if isinstance(error, PreconditionFailed):
+        errors = _failed_conditions(request, error)
+    response = _answer(request, code, hide(_detail(error)), errors, snapshot)
+    if isinstance(error, PreconditionFailed) and error.current is not None:
+        response.headers["etag"] = f'"{error.current}"'
     if isinstance(error, IndexNotBuilt):
         response.headers["retry-after"] = "2"
     return response
+
+
+def _failed_conditions(request: Request, error: PreconditionFailed) -> tuple[FieldProblem, ...]:
+    """Return a problem for each header that states a condition, with the entity tag as it is now."""
+    now = "there is none now" if error.current is None else f'its `etag` is now `"{error.current}"`'
+    problems = []
+    for header in ("if-match", "if-none-match"):
+        sent = ", ".join(request.headers.getlist(header))
+        is_weak = header == "if-match" and "W/" in sent
+        hint = f"{now}: read it again, then decide again"
+        if is_weak:
+            hint = f"{hint}; a weak tag (`W/…`) matches no `if-match`"
+        if sent:
+            problems.append(
+                parameter_problem(header, value=sent[:SHOWN_MAX], message=str(error), hint=hint)
+            )
+    return tuple(problems)
 
 
 def _one_line(error: Exception) -> str:
@@ -146,7 +174,14 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         ProblemCode.METHOD_NOT_ALLOWED: f"{request.method} is not a method of this address",
     }.get(code, str(error.detail))
     if code is not ProblemCode.METHOD_NOT_ALLOWED:
-        return _answer(request, code, detail)
+        headers = error.headers or {}
+        problems = []
+        if code is ProblemCode.UNSUPPORTED_MEDIA_TYPE:
+            expected = headers.get("accept-patch", "application/json")
+            problems = [media_type_problem(request.headers.get("content-type"), expected)]
+        answer = _answer(request, code, detail, problems)
+        answer.headers.update(headers)
+        return answer
     allowed = ", ".join(_methods_of(request))
     problem = FieldProblem(
         pointer=None,

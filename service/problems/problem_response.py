@@ -8,6 +8,7 @@ from typing import Final
 from fastapi import Response
 
 from braid.schemas import FieldProblem, ProblemCode, ProblemDocument, SnapshotInfo
+from braid.schemas.field_problems import SHOWN_MAX, parameter_problem
 from braid.service.problems.problem_table import STATUS_AND_TITLE
 
 MEDIA_TYPE = "application/problem+json"
@@ -61,6 +62,16 @@ def problem_of(
         errors=tuple(errors[:ERRORS_MAX]),
         request_id=request_id,
         snapshot=snapshot,
+    )
+
+
+def media_type_problem(found: str | None, expected: str) -> FieldProblem:
+    """Return the problem of a body that is not sent as the media type that is expected."""
+    return parameter_problem(
+        "content-type",
+        value=None if found is None else found[:SHOWN_MAX],
+        message="the body is not sent as the address expects it",
+        hint=f"send the header `content-type: {expected}`, also without a body",
     )
 
 

@@ -6,7 +6,8 @@
 | `metrics` | `/metrics`, for Prometheus |
 | `tables`, `schema_changes` | declaration, list, dropping, maintenance status; schema changes and their history |
 | `table_tests` | runs of table tests |
-| `table_response` | the answer of `tables` and `schema_changes`: the table with its revision |
+| `patches` | changes of declarations by merge patches |
+| `table_response`, `stream_response` | the answers of several routes: a table or a stream with its revision |
 | `streams` | registration, deletion, dry run, lifecycle verbs, status |
 | `offsets` | the position of a stream, shown and set |
 | `dead_letters` | dead letters of a stream, and replays of them |

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from braid.lake import ChangesMode
+from braid.registry.store.revision import revision_of
 from braid.schemas.api import (
     SNAPSHOT_ID_MAX,
     ChangesPage,
@@ -16,7 +17,13 @@ from braid.service.checked_body import CheckedBody
 from braid.service.control.changes import first_position, position_of, read_page
 from braid.service.control.consumers import list_consumers, remove_consumer, set_consumer
 from braid.service.control.read_at_parameters import bound_of_changes
-from braid.service.dependencies import ActorOf, ComponentsOf, Confirm
+from braid.service.dependencies import (
+    ActorOf,
+    ComponentsOf,
+    Confirm,
+    PreconditionOf,
+    set_etag,
+)
 from braid.service.json_response import json_response
 
 PAGE_SIZE = 1_000
@@ -94,6 +101,8 @@ def put_consumer(
     table: str,
     consumer: str,
     position: ConsumerPosition,
+    precondition: PreconditionOf,
+    response: Response,
     confirm: Confirm = None,
 ) -> ConsumerView:
     """Set the position of a consumer; snapshots that it still needs do not expire.
@@ -101,20 +110,24 @@ def put_consumer(
     An existing consumer is moved only if `confirm` is its name.
     """
     found = components.tables.get(f"{database}.{table}")
-    return set_consumer(
+    moved = set_consumer(
         found,
         consumer,
         position.next_snapshot_id,
         confirm=confirm,
         audit=components.registry.audit,
         actor=actor,
+        precondition=precondition,
     )
+    set_etag(response, revision_of(moved))
+    return moved
 
 
 @router.delete("/consumers/{consumer}", status_code=204)
 def delete_consumer(
     components: ComponentsOf,
     actor: ActorOf,
+    precondition: PreconditionOf,
     database: str,
     table: str,
     consumer: str,
@@ -122,4 +135,11 @@ def delete_consumer(
 ) -> None:
     """Delete a consumer, whose name `confirm` has to repeat; 204 also if it does not exist."""
     found = components.tables.get(f"{database}.{table}")
-    remove_consumer(found, consumer, confirm=confirm, audit=components.registry.audit, actor=actor)
+    remove_consumer(
+        found,
+        consumer,
+        confirm=confirm,
+        audit=components.registry.audit,
+        actor=actor,
+        precondition=precondition,
+    )

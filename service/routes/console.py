@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from braid.service.console.page_files import PageFile, page_files
-from braid.service.serving.row_answers import is_known
+from braid.service.entity_tags import is_known
 
 ADDRESS: Final = "/console/"
 _SAME_ORIGIN: Final = {

@@ -3,15 +3,16 @@
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from braid.registry.store.letter_questions import LetterQuestions
+from braid.registry.store.revision import revision_of
 from braid.registry.stream_entries import entry_of
 from braid.schemas import DeadLetters, LetterSelection, RequestedReplay
 from braid.schemas.offsets import OFFSET_MAX, PARTITIONS_MAX
 from braid.service.checked_body import CheckedBody
 from braid.service.control.dead_letters import LetterReader, letter_counts, letter_selection
-from braid.service.dependencies import ComponentsOf, RegistrarOf
+from braid.service.dependencies import ComponentsOf, PreconditionOf, RegistrarOf, set_etag
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams/{stream}/dead-letters",
@@ -61,13 +62,22 @@ def list_dead_letters(
 
 @router.post("/replay", status_code=202)
 def replay_dead_letters(
-    registrar: RegistrarOf, database: str, table: str, stream: str, body: LetterSelection
+    registrar: RegistrarOf,
+    database: str,
+    table: str,
+    stream: str,
+    body: LetterSelection,
+    response: Response,
 ) -> RequestedReplay:
     """Have the runner of the stream write the records of dead letters, each once; `GET` has the result."""
-    return registrar.request_replay(f"{database}.{table}", stream, body, request_id=uuid4().hex)
+    replay = registrar.request_replay(f"{database}.{table}", stream, body, request_id=uuid4().hex)
+    set_etag(response, revision_of(replay))
+    return replay
 
 
 @router.delete("/replay", status_code=204)
-def withdraw_replay(registrar: RegistrarOf, database: str, table: str, stream: str) -> None:
+def withdraw_replay(
+    registrar: RegistrarOf, precondition: PreconditionOf, database: str, table: str, stream: str
+) -> None:
     """Withdraw the replay that is under way; what was replayed stays so."""
-    registrar.withdraw_replay(f"{database}.{table}", stream)
+    registrar.withdraw_replay(f"{database}.{table}", stream, precondition=precondition)

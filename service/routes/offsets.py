@@ -17,7 +17,7 @@ from braid.schemas import (
 from braid.service.checked_body import CheckedBody
 from braid.service.components import Components
 from braid.service.control.stream_offsets import measured_offsets, stream_offsets
-from braid.service.dependencies import ActorOf, ComponentsOf, PreconditionOf
+from braid.service.dependencies import ActorOf, ComponentsOf, PreconditionOf, set_etag
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams/{stream}/offsets",
@@ -80,7 +80,7 @@ def _offsets(
     position = _position(components, document, stream)
     revision = position_revision(position)
     if revision is not None:
-        response.headers["etag"] = f'"{revision}"'
+        set_etag(response, revision)
     measured = _measured(components, document, stream)
     return stream_offsets(document, stream, position=position, measured=measured)
 

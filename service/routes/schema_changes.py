@@ -52,10 +52,11 @@ def change_schema(
 def validate_schema_changes(
     components: ComponentsOf, database: str, table: str, changes: SchemaChanges
 ) -> Validation:
-    """Return the problems for which `POST` would refuse the same body; changes nothing."""
-    plan = plan_changes(changes.changes)
-    problems = components.registrar.check_alteration(f"{database}.{table}", plan)
-    return Validation(valid=not problems, errors=tuple(problems))
+    """Return what `POST` would do, and the problems for which it would refuse the same body; changes nothing."""
+    planned = components.registrar.plan_alteration(
+        f"{database}.{table}", plan_changes(changes.changes)
+    )
+    return Validation(valid=not planned.problems, errors=planned.problems, plan=planned.effects)
 
 
 @router.get("/schemas")

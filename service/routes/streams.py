@@ -4,17 +4,18 @@ Routes of a stream's offsets and dead letters are in `offsets` and `dead_letters
 """
 
 from collections.abc import Mapping
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from braid.lake import StreamPosition
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.registrar import Registrar
 from braid.registry.store.progress import Report, RunnerReports, current_report, stream_key
-from braid.registry.store.revision import revision_of
 from braid.registry.stream_entries import Verb, entry_of
 from braid.schemas import (
     BackfillStatus,
+    DesiredState,
     StreamDefinition,
     StreamStatus,
     StreamTrial,
@@ -33,17 +34,25 @@ from braid.service.control.newest_commit import newest_commit_of
 from braid.service.control.stream_status import reported_state, stream_status
 from braid.service.control.stream_trial import tried_stream
 from braid.service.dependencies import ComponentsOf, PreconditionOf, RegistrarOf
+from braid.service.routes.stream_response import stream_response, stream_view
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams", tags=["streams"], route_class=CheckedBody
 )
+
+InitialState = Annotated[
+    DesiredState,
+    Query(description="The desired state of a stream that is new; a registered one keeps its own."),
+]
 
 
 @router.get("")
 def list_streams(components: ComponentsOf, database: str, table: str) -> StreamList:
     """List the streams of a table, by name."""
     document = components.registrar.document(f"{database}.{table}")
-    return StreamList(streams=tuple(_view(document, name) for name in sorted(document.streams)))
+    return StreamList(
+        streams=tuple(stream_view(document, name) for name in sorted(document.streams))
+    )
 
 
 @router.put("/{stream}", responses={201: {"model": StreamView}})
@@ -55,13 +64,18 @@ def put_stream(
     stream: str,
     definition: StreamDefinition,
     response: Response,
+    initial_state: InitialState = DesiredState.RUNNING,
 ) -> StreamView:
-    """Register a stream, or change it: 201 if it is new, else 200. A new one starts at once."""
+    """Register a stream, or change it: 201 if it is new, else 200. A new one starts at once, unless `initial_state` says otherwise."""
     registered = registrar.put_stream(
-        f"{database}.{table}", stream, definition, precondition=precondition
+        f"{database}.{table}",
+        stream,
+        definition,
+        initial_state=initial_state,
+        precondition=precondition,
     )
     response.status_code = 201 if registered.is_new else 200
-    return _answer(registered.document, stream, response)
+    return stream_response(registered.document, stream, response)
 
 
 @router.get("/{stream}")
@@ -69,7 +83,7 @@ def get_stream(
     components: ComponentsOf, database: str, table: str, stream: str, response: Response
 ) -> StreamView:
     """Return a stream, with all defaults filled in."""
-    return _answer(components.registrar.document(f"{database}.{table}"), stream, response)
+    return stream_response(components.registrar.document(f"{database}.{table}"), stream, response)
 
 
 @router.delete("/{stream}", status_code=204)
@@ -82,15 +96,23 @@ def delete_stream(
 
 @router.post("/{stream}/validate")
 def validate_stream(
-    components: ComponentsOf, database: str, table: str, stream: str, trial: StreamTrial
+    components: ComponentsOf,
+    database: str,
+    table: str,
+    stream: str,
+    trial: StreamTrial,
+    initial_state: InitialState = DesiredState.RUNNING,
 ) -> StreamValidation:
-    """Return the problems for which `PUT` would refuse the body, and what would become of `samples`; changes nothing."""
+    """Return what `PUT` would do, the problems for which it would refuse the body, and what would become of `samples`; changes nothing."""
     document, of_table = components.registered(f"{database}.{table}")
     try:
-        spec = components.registrar.completed_stream(document, stream, trial.definition)
+        planned = components.registrar.plan_stream(
+            document, stream, trial.definition, initial_state=initial_state
+        )
     except (DefinitionRefused, DefinitionDiffers) as error:
         return StreamValidation(valid=False, errors=tuple(error.problems))
-    return tried_stream(document, of_table.schema, spec, trial.samples)
+    tried = tried_stream(document, of_table.schema, planned.spec, trial.samples)
+    return tried.model_copy(update={"plan": planned.effects}) if tried.valid else tried
 
 
 @router.get("/{stream}/status")
@@ -202,22 +224,3 @@ def _report(
 
 def _alive_since_ms(components: Components) -> int:
     return components.clock.now_ms() - components.settings.runner_timeout_ms
-
-
-def _answer(document: TableDocument, stream: str, response: Response) -> StreamView:
-    view = _view(document, stream)
-    response.headers["etag"] = f'"{revision_of(entry_of(document, stream))}"'
-    return view
-
-
-def _view(document: TableDocument, stream: str) -> StreamView:
-    entry = entry_of(document, stream)
-    return StreamView(
-        database=document.database,
-        table=document.name,
-        name=stream,
-        desired_state=entry.desired_state,
-        restart_generation=entry.restart_generation,
-        version=entry.version,
-        spec=entry.spec,
-    )

@@ -70,6 +70,7 @@ def get_table(components: ComponentsOf, database: str, table: str, response: Res
 def drop_table(
     components: ComponentsOf,
     actor: ActorOf,
+    precondition: PreconditionOf,
     database: str,
     table: str,
     confirm: Confirm = None,
@@ -83,16 +84,16 @@ def drop_table(
     identifier = f"{database}.{table}"
     if confirm not in (table, identifier):
         raise not_confirmed(identifier, "the table and all its rows would be deleted")
-    components.dropper.by(actor).drop(identifier, keep_data=keep_data)
+    components.dropper.by(actor).drop(identifier, keep_data=keep_data, precondition=precondition)
 
 
 @router.post("/{database}/{table}/validate")
 def validate_table(
     components: ComponentsOf, database: str, table: str, spec: TableSpec
 ) -> Validation:
-    """Return the problems for which `PUT` would refuse the same body; changes nothing."""
-    problems = components.registrar.check_table(database, table, spec)
-    return Validation(valid=not problems, errors=tuple(problems))
+    """Return what `PUT` would do, and the problems for which it would refuse the same body; changes nothing."""
+    planned = components.registrar.plan_table(database, table, spec)
+    return Validation(valid=not planned.problems, errors=planned.problems, plan=planned.effects)
 
 
 @router.get("/{database}/{table}/maintenance")

@@ -47,6 +47,7 @@ from braid.service.control.row_request import (
 )
 from braid.service.control.row_status import StatusRules
 from braid.service.control.view_lookup import find_view_row, find_view_rows
+from braid.service.entity_tags import is_known
 from braid.service.metrics import ServiceMetrics
 from braid.service.query_parameters import parse_query
 from braid.service.serving.followers import Followers
@@ -407,18 +408,6 @@ def _check_newest(at: ReadAt) -> None:
         problem = Problem(field=name, value=str(getattr(at, name)), message=message, hint=hint)
         summary = "the parameters of the row are not valid"
         raise InvalidRequest(summary, problems=[problem])
-
-
-def is_known(etag: str | None, if_none_match: str | None) -> bool:
-    """Return whether a client has an answer already (RFC 9110, 13.1.2: weak comparison).
-
-    >>> [is_known('W/"a"', header) for header in ('"b", W/"a"', '"a"', "*", '"b"', None)]
-    [True, True, True, False, False]
-    """
-    if etag is None or if_none_match is None:
-        return False
-    tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
-    return "*" in tags or etag.removeprefix("W/") in tags
 
 
 def _arrow_answer(

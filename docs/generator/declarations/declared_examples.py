@@ -120,6 +120,8 @@ ORDERS: Final[dict[str, Any]] = {
         "lookup_indexes": [{"name": "by_carrier", "columns": ["carrier"]}],
         "unordered": "refused",
         "comment": "One row for each order.",
+        "labels": {"team": "payments"},
+        "owner": "payments@shop.example",
         "options": {"file.format": "parquet", "snapshot.time-retained": "7 d"},
     },
     "streams": {
@@ -156,6 +158,8 @@ ORDERS: Final[dict[str, Any]] = {
             "trigger_ms": 1_000,
             "max_records_per_batch": 200_000,
             "max_bytes_per_batch": 67_108_864,
+            "labels": {"team": "payments"},
+            "owner": "payments@shop.example",
         },
         "shipping": {
             "topic": "shop.parcels",

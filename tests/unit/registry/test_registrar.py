@@ -26,7 +26,7 @@ from braid.registry.layout.physical_table import physical_table
 from braid.registry.registrar import Registrar
 from braid.registry.store.audit_log import AuditNote
 from braid.registry.store.documents import RegistryStore
-from braid.registry.store.revision import Precondition, revision_of
+from braid.registry.store.revision import Precondition, stream_revision, table_revision
 from braid.registry.stream_entries import Verb
 from braid.schemas import (
     Deletes,
@@ -114,9 +114,9 @@ def test_rules_for_the_status_of_rows_can_be_replaced(with_orders: Registrar) ->
     spec = orders(
         staleness={"groups": {"sales": 60}}, completeness={"groups": ["sales", "payments"]}
     )
-    seen = revision_of(with_orders.document(ORDERS))
+    seen = table_revision(with_orders.document(ORDERS), schema_id=0)
 
-    assert with_orders.check_table("shop", "orders", spec) == []
+    assert with_orders.plan_table("shop", "orders", spec).problems == ()
     stale = Precondition(revisions=frozenset({"of before"}))
     with pytest.raises(PreconditionFailed):
         with_orders.put_table("shop", "orders", spec, precondition=stale)
@@ -136,8 +136,8 @@ def test_a_rescaled_table_is_declared_with_its_new_buckets(with_orders: Registra
     with_orders.record_buckets(ORDERS, 16)
 
     assert with_orders.document(ORDERS) == before.model_copy(update={"table": orders(buckets=16)})
-    assert with_orders.check_table("shop", "orders", orders(buckets=16)) == []
-    (problem,) = with_orders.check_table("shop", "orders", orders())
+    assert with_orders.plan_table("shop", "orders", orders(buckets=16)).problems == ()
+    (problem,) = with_orders.plan_table("shop", "orders", orders()).problems
     assert (problem.message, problem.field) == ("is declared as `16`", "buckets")
 
 
@@ -170,7 +170,8 @@ def test_an_unregistered_table_of_other_columns_is_not_taken(
         ORDERS, columns=[("id", "INT")], primary_key=["id"], options={"bucket": "1"}
     )
 
-    assert [p.field for p in registrar.check_table("shop", "orders", orders())] == ["table"]
+    planned = registrar.plan_table("shop", "orders", orders())
+    assert [problem.field for problem in planned.problems] == ["table"]
     with pytest.raises(DefinitionDiffers, match="not registered"):
         registrar.put_table("shop", "orders", orders())
 
@@ -288,13 +289,13 @@ def test_a_dry_run_reports_the_same_problems_and_changes_nothing(
     bad = definition(columns=[{"column": "nope"}])
 
     with pytest.raises(DefinitionRefused) as dry:
-        with_orders.completed_stream(document, "sales", bad)
+        with_orders.plan_stream(document, "sales", bad)
     with pytest.raises(DefinitionRefused) as caught:
         with_orders.put_stream(ORDERS, "sales", bad)
-    completed = with_orders.completed_stream(document, "sales", definition())
+    planned = with_orders.plan_stream(document, "sales", definition())
 
     assert dry.value.problems == caught.value.problems
-    assert completed.name == "sales"
+    assert planned.spec.name == "sales"
     assert store.table(ORDERS) == before
 
 
@@ -394,7 +395,7 @@ def test_what_is_not_registered_is_named(with_orders: Registrar) -> None:
 
 def test_a_change_of_another_revision_is_refused(with_orders: Registrar) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
-    seen = Precondition(revisions=frozenset({revision_of(with_orders.entry(ORDERS, "sales"))}))
+    seen = Precondition(revisions=frozenset({stream_revision(with_orders.entry(ORDERS, "sales"))}))
     with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=100))
 
     with pytest.raises(PreconditionFailed):

@@ -223,7 +223,7 @@ def test_what_is_not_there_is_not_dropped(shop: Shop) -> None:
 def test_names_that_differ_in_case_only_are_refused(
     shop: Shop, database: str, name: str, place: str
 ) -> None:
-    (problem,) = shop.registrar.check_table(database, name, orders())
+    (problem,) = shop.registrar.plan_table(database, name, orders()).problems
 
     assert problem.pointer == place
     with pytest.raises(DefinitionRefused, match="in case only"):
@@ -241,7 +241,7 @@ def test_an_existing_table_is_not_adopted_beside_a_name_of_another_case(shop: Sh
         comment=layout.comment,
     )
 
-    (problem,) = shop.registrar.check_table("shop", "Orders", orders())
+    (problem,) = shop.registrar.plan_table("shop", "Orders", orders()).problems
 
     assert problem.pointer == "/table"
     with pytest.raises(DefinitionRefused, match="in case only"):

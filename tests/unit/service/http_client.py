@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,7 @@ import httpx
 from fastapi import FastAPI
 
 from braid.lake import MemoryFileIO
+from braid.schemas.merge_patch import MEDIA_TYPE as MERGE_PATCH
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
 from braid.service.problems.problem_response import MEDIA_TYPE
@@ -39,14 +41,23 @@ class HttpClient:
     def post(self, path: str, **options: Any) -> httpx.Response:
         return self.request("POST", path, **options)
 
+    def patch(self, path: str, **options: Any) -> httpx.Response:
+        return self.request("PATCH", path, **options)
+
     def delete(self, path: str, **options: Any) -> httpx.Response:
         return self.request("DELETE", path, **options)
 
     async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         async with httpx.AsyncClient(transport=self._transport, base_url="http://braid") as client:
             if method not in ("GET", "HEAD", "OPTIONS"):
-                headers = {"content-type": "application/json", **options.pop("headers", {})}
-                options["headers"] = {k: v for k, v in headers.items() if v is not None}
+                given = options.pop("headers", {})
+                # A list of pairs for a header in several lines.
+                pairs = list(given.items() if isinstance(given, Mapping) else given)
+                if "content-type" not in dict(pairs):
+                    pairs.append(
+                        ("content-type", MERGE_PATCH if method == "PATCH" else "application/json")
+                    )
+                options["headers"] = [pair for pair in pairs if pair[1] is not None]
             answer = await client.request(method, path, **options)
         if isinstance(self.app, BraidApp):
             _check_documented(answer)

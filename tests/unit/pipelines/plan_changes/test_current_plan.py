@@ -17,12 +17,8 @@ from braid.pipelines.plan_changes.current_plan import (
     CurrentPlan,
     FixedDeclaration,
     PlanVersion,
-    can_apply_live,
-    with_live_fields,
 )
 from braid.records.stream_plan import StreamPlan
-from braid.registry.rules.stream_completion import complete_stream
-from braid.schemas import StreamColumn, StreamDefinition, StreamSpec
 from tests.unit.records.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
@@ -122,37 +118,3 @@ def test_a_plan_that_could_not_be_read_is_read_again(bench: Bench) -> None:
     bench.current.refresh()
 
     assert bench.source.reads == 2
-
-
-STREAM = complete_stream(SPEC, StreamDefinition(topic="topic"), name="s")
-
-
-def changed(**fields: object) -> StreamSpec:
-    return STREAM.model_copy(update=fields)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {},
-        {"columns": (StreamColumn(column="id", path="other"),)},
-        {"max_message_bytes": 5, "columns_max": 6},
-    ],
-)
-def test_live_fields_are_taken_up_by_a_running_query(fields: dict[str, object]) -> None:
-    new = changed(**fields)
-
-    assert can_apply_live(STREAM, new)
-    assert with_live_fields(STREAM, new) == new
-
-
-@pytest.mark.parametrize("name", ["topic", "dead_letter_topic", "sequence_group"])
-def test_other_fields_take_a_new_query(name: str) -> None:
-    new = changed(**{name: "another"})
-
-    assert not can_apply_live(STREAM, new)
-    assert with_live_fields(STREAM, new) == STREAM
-
-
-def test_a_new_trigger_takes_a_new_query() -> None:
-    assert not can_apply_live(STREAM, changed(trigger_ms=7, max_message_bytes=5))

@@ -33,7 +33,7 @@ def refused(registrar: Registrar, *changes: dict[str, Any]) -> list[tuple[str | 
     before = registrar.document(ORDERS)
     with pytest.raises(DefinitionRefused) as caught:
         registrar.alter(ORDERS, plan)
-    assert registrar.check_alteration(ORDERS, plan) == list(caught.value.problems)
+    assert registrar.plan_alteration(ORDERS, plan).problems == caught.value.problems
     assert registrar.document(ORDERS) == before
     return [(problem.pointer, problem.message) for problem in caught.value.problems]
 

@@ -212,7 +212,7 @@ def test_a_group_over_columns_of_existing_rows_is_refused(
 
     def problems_of(*changes: dict[str, Any]) -> list[tuple[str | None, str | None]]:
         requested = SchemaChanges.model_validate({"changes": changes}).changes
-        found = registrar.check_alteration("shop.loose", plan_changes(requested))
+        found = registrar.plan_alteration("shop.loose", plan_changes(requested)).problems
         return [(problem.pointer, problem.value) for problem in found]
 
     assert problems_of(add) == []  # no rows
@@ -322,9 +322,9 @@ def test_a_column_that_a_fixed_option_names_keeps_its_name(registrar: Registrar)
     options = {"rowkind.field": "kind"}
     name = one_stream(registrar, "kinds", merge_engine="deduplicate", options=options)
 
-    (problem,) = registrar.check_alteration(
+    (problem,) = registrar.plan_alteration(
         name, plan({"change": "rename_column", "column": "kind", "to": "what"})
-    )
+    ).problems
 
     assert problem.pointer == "/changes/0/column"
     assert "the option `rowkind.field` names the column" in problem.message

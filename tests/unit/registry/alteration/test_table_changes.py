@@ -365,7 +365,7 @@ def test_an_option_is_set_before_the_changes_that_come_after_it(
     set_option = {"change": "set_option", "key": NOT_NULL, "value": "false"}
     not_null = {"change": "update_column_nullability", "column": "v", "nullable": False}
 
-    assert registrar.check_alteration(name, plan(not_null, set_option)) != []
+    assert registrar.plan_alteration(name, plan(not_null, set_option)).problems
     document = registrar.alter(name, plan(set_option, not_null))
 
     assert document.table.columns[1].type == "INT NOT NULL"
@@ -389,7 +389,7 @@ def test_a_stream_of_whole_rows_is_registered_without_a_column_before_it_is_drop
 ) -> None:
     name = one_stream(registrar, "whole", merge_engine="deduplicate")
     drop = plan({"change": "drop_column", "column": "v"})
-    (problem,) = registrar.check_alteration(name, drop)
+    (problem,) = registrar.plan_alteration(name, drop).problems
     assert problem.hint == "register the stream without the column first"
 
     registrar.put_stream(name, "one", definition("one", columns=mapped("id", "kind")))
@@ -451,7 +451,9 @@ def test_the_column_by_which_rows_expire_stays(registrar: Registrar) -> None:
         {"change": "set_option", "key": "changelog-producer", "value": "lookup"},
     )
 
-    problems = [registrar.check_alteration("shop.brief", plan(change)) for change in changes]
+    problems = [
+        registrar.plan_alteration("shop.brief", plan(change)).problems for change in changes
+    ]
 
     assert [[problem.message for problem in found][:1] for found in problems] == [
         ["rows expire by the time in this column, and the format cannot rename it there"],

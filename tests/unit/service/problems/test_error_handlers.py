@@ -102,8 +102,8 @@ def test_the_request_id_is_returned_and_created_if_missing_or_unusable(
     ("path", "allowed"),
     [
         ("/v1/tables", "GET"),
-        (TABLE, "GET, PUT, DELETE"),
-        (f"{TABLE}/streams/sales", "GET, PUT, DELETE"),
+        (TABLE, "GET, PUT, PATCH, DELETE"),
+        (f"{TABLE}/streams/sales", "GET, PUT, PATCH, DELETE"),
         (f"{TABLE}/streams/sales/start", "POST"),
         ("/v1/openapi.json", "GET, HEAD"),
         ("/health", "GET"),
@@ -116,7 +116,7 @@ def test_a_method_that_is_missing_names_all_there_are(
     answer = shop.request(method, path)
 
     if method in allowed.split(", "):
-        assert answer.status_code == 200
+        assert answer.status_code != 405
         return
     assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
     if method != "HEAD":

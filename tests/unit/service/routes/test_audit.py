@@ -33,13 +33,15 @@ CHANGES: list[tuple[str, str, str, Any]] = [
     ("set_offsets", "PUT", f"{STREAM}/offsets", {"offsets": {"0": 40}}),
     ("put_consumer", "PUT", f"{TABLE}/consumers/{{consumer}}", {"next_snapshot_id": 1}),
     ("delete_consumer", "DELETE", f"{TABLE}/consumers/{{consumer}}?confirm=c", None),
+    ("patch_stream", "PATCH", STREAM, {"owner": "sales"}),
+    ("patch_table", "PATCH", TABLE, {"owner": "shop"}),
     ("delete_stream", "DELETE", STREAM, None),
     ("drop_table", "DELETE", f"{TABLE}?confirm=orders", None),
 ]
 """Action, method, address and body of every kind of change, in an order in which each succeeds."""
 
 NO_CHANGES = re.compile(
-    r".*(/validate|:test|/rows/(lookup|scan|explain|events)|/views/\{view\}/lookup"
+    r".*(/validate(-patch)?|:test|/rows/(lookup|scan|explain|events)|/views/\{view\}/lookup"
     r"|/streams/\{stream\}/records)"
 )
 """Addresses that only read, and pushes, which are data."""
@@ -125,7 +127,7 @@ def test_an_entry_has_the_values_before_and_after(
         ("?actor=anonymous&action=drop_table", ["drop_table"]),
         ("?actor=somebody", []),
         ("?table=shop.other", []),
-        ("?since=2023-11-14T22:13:34Z", ["drop_table"]),
+        ("?since=2023-11-14T22:13:36Z", ["drop_table"]),
         ("?until=1700000000000", []),
         ("?since=1700000000000&until=2023-11-15T00:00%2B01:00&action=put_table", ["put_table"]),
     ],

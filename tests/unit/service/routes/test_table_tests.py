@@ -83,7 +83,7 @@ def test_a_table_whose_required_tests_fail_is_not_changed(client: HttpClient) ->
 
     assert refused.status_code == 422
     (error,) = refused.json()["errors"]
-    assert dry_run == {"valid": False, "errors": [error]}
+    assert dry_run == {"valid": False, "errors": [error], "plan": []}
     assert error["pointer"] == "/tests/cases/0/expect/rows/0/row/total"
     assert (error["field"], error["value"]) == (PLACE, "1.00")
     assert error["message"] == (

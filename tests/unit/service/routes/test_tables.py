@@ -75,7 +75,7 @@ def test_validation_reports_the_problems_of_put_and_creates_nothing(client: Http
     fine = client.post(f"{TABLE}/validate", json=ORDERS)
     bad = client.post(f"{TABLE}/validate", json=ORDERS | {"primary_key": ["nope"]})
 
-    assert (fine.status_code, fine.json()) == (200, {"valid": True, "errors": []})
+    assert (fine.status_code, fine.json()["valid"], fine.json()["errors"]) == (200, True, [])
     assert bad.json()["valid"] is False
     assert bad.json()["errors"][0]["pointer"] == "/primary_key/0"
     assert client.get(TABLE).status_code == 404
