@@ -3,6 +3,7 @@
 ```
 RegistryError
   DefinitionRefused    fix the definition or request; `.problems`, if any, names each field, value and fix
+  KeyReused            send the first request again, or use another idempotency key
   DefinitionDiffers    the name is taken by another definition; `.problems` names what differs
   StreamNotFound       fix the name
   StreamNotStopped     stop it first
@@ -35,6 +36,10 @@ class _WithProblems(RegistryError):
 
 class DefinitionRefused(_WithProblems):
     """The definition of a table or stream, or another request about one, breaks rules."""
+
+
+class KeyReused(_WithProblems):
+    """The idempotency key of a request was used by another request before."""
 
 
 class DefinitionDiffers(_WithProblems):

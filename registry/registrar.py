@@ -17,12 +17,13 @@ The base class, `TableRegistrar`, registers tables, and its own base class chang
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from typing import Final
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock
 from braid.registry.alteration.table_alterer import CheckTests
 from braid.registry.effects import effects_of_change, effects_of_registration
-from braid.registry.errors import StreamNotStopped
+from braid.registry.errors import RegistryConflict, StreamNotStopped
 from braid.registry.replay_requests import (
     checked_replay,
     with_replays,
@@ -32,6 +33,7 @@ from braid.registry.replay_requests import (
 )
 from braid.registry.store.audit_log import UNKNOWN_ACTOR
 from braid.registry.store.documents import RegistryStore
+from braid.registry.store.named_request import NamedRequest
 from braid.registry.store.revision import (
     NO_PRECONDITION,
     Precondition,
@@ -63,6 +65,9 @@ from braid.schemas import (
     StreamState,
     TableDocument,
 )
+
+REPEATED: Final = "the first request with this idempotency key has done it"
+"""Message of a repeated request whose first answer was lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +127,12 @@ class Registrar(TableRegistrar):
         """Return a registrar of the same warehouse that acts for another actor."""
         other = copy(self)
         other._writer = self._writer.by(actor)  # of the same class
+        return other
+
+    def named(self, request: NamedRequest | None) -> "Registrar":
+        """Return a registrar that makes the changes of a named request, which are made once; None: without a name."""
+        other = copy(self)
+        other._writer = self._writer.named(request)  # of the same class
         return other
 
     def entry(self, identifier: str, stream: str) -> StreamEntry:
@@ -306,8 +317,10 @@ class Registrar(TableRegistrar):
             action=AuditAction.REPLAY_DEAD_LETTERS,
             stream=stream,
         )
-        replay = document.streams[stream].replay
-        assert replay is not None, "the change has set it"
+        replay = entry_of(document, stream).replay
+        if replay is None:  # a request with a name that was made before
+            message = f"the replay of the stream {stream} that this request has begun was withdrawn"
+            raise RegistryConflict(message)
         return replay
 
     def check_replay(self, identifier: str, stream: str, selection: LetterSelection) -> None:
@@ -376,7 +389,8 @@ class Registrar(TableRegistrar):
 
         action = AuditAction(f"{verb.value}_stream")
         document = self._writer.change(identifier, change, action=action, stream=stream)
-        assert effect is not None, "a change is computed before it is written"
+        if effect is None:  # a request with a name that was made before
+            return AppliedVerb(document=document, message=REPEATED)
         assert effect.entry.spec == document.streams[stream].spec, "a verb changes no definition"
         return AppliedVerb(document=document, message=effect.message)
 

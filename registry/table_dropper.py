@@ -25,6 +25,7 @@ from braid.registry.stopped_streams import check_streams_stopped
 from braid.registry.store.audit_log import UNKNOWN_ACTOR, AuditNote
 from braid.registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
 from braid.registry.store.documents import RegistryStore, Versioned
+from braid.registry.store.remembered_requests import RememberedRequests
 from braid.registry.store.revision import NO_PRECONDITION, Precondition, table_revision
 from braid.registry.store.stored_documents import is_dropped, keeps_data
 from braid.schemas import Actor, AuditAction, TableDocument
@@ -44,6 +45,7 @@ class TableDropper:
         actor: Actor = UNKNOWN_ACTOR,
     ) -> None:
         self._store = store
+        self._requests = RememberedRequests(file_io, warehouse, clock)
         self._catalog = catalog
         self._file_io = file_io
         self._warehouse = warehouse
@@ -106,6 +108,8 @@ class TableDropper:
             message = f"no table {identifier} is registered"
             raise TableNotFound(message)
         if target.newest is not None:
+            # While the name is not free, so that no request to a later table of the name is forgotten.
+            self._requests.forget_table(identifier)
             self._store.forget(identifier, target.newest)
 
     def _is_there(self, identifier: str, target: "_Target") -> bool:

@@ -9,7 +9,7 @@ From the top down; each imports only what is beside or below it:
 | `serving/` | rows: the newest snapshot of each table in use, kept ready, and the answers before the framework |
 | `subscription/` | changed rows as server-sent events |
 | `routes/`, `dependencies` | the routes: parse a request, call the logic, and answer; dependencies that routes share |
-| `http/`, `guard/` | sockets, connections, request ids and access log; bounds of the origin, the bodies and the number of requests |
+| `http/`, `guard/` | sockets, connections, request ids and access log; bounds of the origin, the bodies and the number of requests; idempotency keys |
 | `problems/`, `documented_problems`, `documented_parameters` | errors as problem documents; the problems of each operation, and the meanings of parameters, in the OpenAPI document |
 | `checked_body`, `json_response`, `arrow_stream` | bodies parsed outside of the event loop; answers that the framework does not validate again; rows as Arrow |
 | `control/` | the logic of the routes |
@@ -19,6 +19,6 @@ From the top down; each imports only what is beside or below it:
 | `lifecycle` | whether the process takes requests |
 | `settings`, `limits` | settings of a service process, and the bounds of requests |
 | `request_slot` | the slot of a request among those of its class, which it gives back while it waits |
-| `query_parameters`, `scope_headers`, `entity_tags` | parameters of a row's address; headers of a request; entity tags |
+| `query_parameters`, `scope_headers`, `entity_tags`, `scope_requests` | parameters of a row's address; headers of a request; entity tags; the name of a request with an idempotency key |
 | `times`, `shown_texts` | times as text; texts without the warehouse's address |
 """

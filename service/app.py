@@ -24,6 +24,7 @@ from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.letter_questions import LetterQuestions
 from braid.registry.store.progress import ProgressStore
+from braid.registry.store.remembered_requests import RememberedRequests
 from braid.registry.table_dropper import TableDropper
 from braid.schemas import ProblemDocument
 from braid.service.body_thread import BodyThread
@@ -38,6 +39,8 @@ from braid.service.documented_problems import (
 )
 from braid.service.guard.admission import Admission
 from braid.service.guard.body_bounds import BodyBounds
+from braid.service.guard.idempotent_posts import PARAMETER as KEY_PARAMETER, IdempotentPosts
+from braid.service.guard.request_class import is_remembered
 from braid.service.guard.same_site import SameSite
 from braid.service.http.access_log import AccessLog
 from braid.service.http.conditional_reads import ConditionalReads, document_condition
@@ -209,9 +212,14 @@ def create_app(
     )
     app.router.routes.extend(_routes())
     install_problem_handlers(app)
+    requests = RememberedRequests(file_io, warehouse, clock)
     app.wrap(
         lambda framework: layers(
-            framework, rows=rows, bodies=bodies, settings=settings, metrics=metrics
+            IdempotentPosts(framework, requests),
+            rows=rows,
+            bodies=bodies,
+            settings=settings,
+            metrics=metrics,
         )
     )
     return app
@@ -282,6 +290,8 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
                     "200", {}
                 ).get("content", {}):
                     document_condition(operation)
+                if is_remembered(method.upper(), path):
+                    operation.setdefault("parameters", []).append(KEY_PARAMETER)
         models = schema["components"]["schemas"]
         models[PROBLEM_SCHEMA] = models.pop(ProblemDocument.__name__)
         schema["components"]["schemas"] = dict(sorted(models.items()))

@@ -1,4 +1,4 @@
-"""Dependencies of routes, as annotated aliases: the app's components, the request's actor and precondition, `confirm`; entity tags."""
+"""Dependencies of routes, as annotated aliases: the app's components, the request's registrar, actor and precondition, `confirm`; entity tags."""
 
 from typing import Annotated
 
@@ -12,6 +12,7 @@ from braid.schemas.field_problems import SHOWN_MAX
 from braid.service.components import Components
 from braid.service.control.confirmation import DESCRIPTION
 from braid.service.entity_tags import EntityTags, parse_entity_tags
+from braid.service.scope_requests import named_request_of
 
 ANONYMOUS = "anonymous"
 """Name of the actor of a request without a token or user."""
@@ -41,9 +42,9 @@ async def get_actor(request: Request) -> Actor:
 ActorOf = Annotated[Actor, Depends(get_actor)]
 
 
-async def get_registrar(components: ComponentsOf, actor: ActorOf) -> Registrar:
-    """Return the registrar, which acts for the request's actor."""
-    return components.registrar.by(actor)
+async def get_registrar(components: ComponentsOf, actor: ActorOf, request: Request) -> Registrar:
+    """Return the registrar, which acts for the request's actor, and makes the changes of a request with an idempotency key once."""
+    return components.registrar.by(actor).named(named_request_of(request.scope))
 
 
 async def get_precondition(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from braid.schemas import ProblemCode
-from braid.service.guard.request_class import STATE_CHANGING, class_of
+from braid.service.guard.request_class import STATE_CHANGING, class_of, is_remembered
 from braid.service.guard.same_site import PROBES
 from braid.service.limits import RequestClass
 from braid.service.problems.problem_response import MEDIA_TYPE
@@ -28,6 +28,12 @@ _ALWAYS: Final = (
     ProblemCode.INTERNAL_ERROR,
 )
 _CHANGING: Final = (ProblemCode.ORIGIN_REFUSED, ProblemCode.UNSUPPORTED_MEDIA_TYPE)
+_REMEMBERED: Final = (
+    ProblemCode.INVALID_REQUEST,
+    ProblemCode.CONFLICT,
+    ProblemCode.IDEMPOTENCY_CONFLICT,
+    ProblemCode.STORAGE_UNAVAILABLE,
+)
 _OF_PART: Final[Mapping[str, _Codes]] = {
     "/v1/": (
         ProblemCode.INVALID_REQUEST,
@@ -100,7 +106,7 @@ def documented_problems(method: str, path: str) -> dict[str, Any]:
         path: The address with the names of its parameters.
     """
     codes: dict[int, list[ProblemCode]] = defaultdict(list)
-    for code in _codes(method, path):
+    for code in dict.fromkeys(_codes(method, path)):
         codes[STATUS_AND_TITLE[code][0]].append(code)
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{SCHEMA}"}}}
     return {
@@ -115,6 +121,8 @@ def _codes(method: str, path: str) -> Iterator[ProblemCode]:
         yield ProblemCode.HOST_REFUSED
     if method in STATE_CHANGING:
         yield from _CHANGING
+    if is_remembered(method, path):
+        yield from _REMEMBERED
     request_class = class_of(method, path)
     if request_class is RequestClass.SUBSCRIPTION:
         yield ProblemCode.TOO_MANY_SUBSCRIPTIONS

@@ -58,7 +58,6 @@ class TableAlterer:
         plan: AlterationPlan,
         *,
         precondition: Precondition = NO_PRECONDITION,
-        request: NamedRequest | None = None,
         stream: str | None = None,
     ) -> TableDocument:
         """Change a table's schema and its declaration, both or neither.
@@ -70,7 +69,6 @@ class TableAlterer:
             identifier: `<database>.<table>`.
             plan: Returns the change for the newest document and schema; called at every attempt.
             precondition: Condition on the table's revision.
-            request: The request, if it has a name: it is applied once.
             stream: The stream whose records have caused the change, for the audit log; None: the change was requested.
 
         Returns:
@@ -78,13 +76,14 @@ class TableAlterer:
 
         Raises:
             TableNotFound: No table of that name is registered.
-            DefinitionRefused: The change breaks rules (`check_alteration`) or makes a required test fail, or another request
-                has used the name.
+            DefinitionRefused: The change breaks rules (`check_alteration`) or makes a required test fail.
+            KeyReused: The request has a name, which another request has used.
             InvalidRequest: The plan refuses the newest state of the table.
             PreconditionFailed: The document is not the one that the caller has read.
             RegistryConflict: Every attempt lost a race against other writers; try again.
             LakeError: Storage does not answer; call again.
         """
+        request = self._writer.request
         for _ in range(ATTEMPTS):
             newest = self._writer.settled(identifier)
             document = newest.value

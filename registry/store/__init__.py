@@ -6,6 +6,7 @@
 | `versions` | a document whose versions are separate files |
 | `stored_documents` | the JSON of documents, which older and newer versions of the software share |
 | `revision`, `named_request` | preconditions of a change; requests that are applied once |
+| `remembered_requests` | answers of requests with an idempotency key |
 | `pending_schemas` | changes of both a document and its table's schema |
 | `audit_log`, `audit_pages` | who changed what and when: entries of changes; pages of them, newest first |
 | `document_changes` | the changed values between two versions of a document |

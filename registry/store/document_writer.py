@@ -14,9 +14,11 @@ from braid.registry import names
 from braid.registry.errors import DefinitionRefused, RegistryConflict
 from braid.registry.store.audit_log import AuditNote
 from braid.registry.store.documents import RegistryStore
+from braid.registry.store.named_request import NamedRequest
 from braid.registry.store.pending_schemas import (
     proposed_schema,
     with_applied,
+    with_request,
     without_pending,
 )
 from braid.registry.store.revision import revision_of
@@ -30,14 +32,31 @@ ATTEMPTS = 20  # people change documents, and rarely: this many lost races in a 
 class DocumentWriter:
     """Reads and changes the documents of one warehouse."""
 
-    def __init__(self, store: RegistryStore, catalog: Catalog, *, actor: Actor) -> None:
+    def __init__(
+        self,
+        store: RegistryStore,
+        catalog: Catalog,
+        *,
+        actor: Actor,
+        request: NamedRequest | None = None,
+    ) -> None:
         self._store = store
         self._catalog = catalog
         self._actor = actor
+        self._request = request
+
+    @property
+    def request(self) -> NamedRequest | None:
+        """The request whose changes are made, once each table; None: it has no name."""
+        return self._request
 
     def by(self, actor: Actor) -> "DocumentWriter":
         """Return a writer that acts for another actor."""
-        return DocumentWriter(self._store, self._catalog, actor=actor)
+        return DocumentWriter(self._store, self._catalog, actor=actor, request=self._request)
+
+    def named(self, request: NamedRequest | None) -> "DocumentWriter":
+        """Return a writer that makes the changes of a named request."""
+        return DocumentWriter(self._store, self._catalog, actor=self._actor, request=request)
 
     def newest(self, identifier: str) -> Versioned[TableDocument]:
         """Return the newest document in effect and its version (`effective_document`).
@@ -61,6 +80,8 @@ class DocumentWriter:
     ) -> TableDocument:
         """Apply a change to the newest document, write the result and return it.
 
+        If the request has a name and has made its change before, the newest document is returned as it is.
+
         Args:
             identifier: `<database>.<table>`.
             change: Returns the changed document; called again with the newest one after a lost race.
@@ -69,6 +90,7 @@ class DocumentWriter:
 
         Raises:
             TableNotFound: No table of that name is registered.
+            KeyReused: Another request has used the name.
             FeaturesMissing: This version must not change the document.
             RegistryConflict: Every attempt lost a race against other writers.
             DefinitionRefused: The document cannot be written.
@@ -77,8 +99,12 @@ class DocumentWriter:
         for _ in range(ATTEMPTS):
             newest = self.settled(identifier)
             assert newest.value.pending is None, "a change starts from a settled document"
+            if self._request is not None and self._request.is_made(newest.value):
+                return newest.value
             document = change(newest.value)
             assert document.identifier == identifier, "a change renames no table"
+            if document != newest.value:
+                document = with_request(document, self._request)
             if document == newest.value or self.try_write(document, newest.version, note=note):
                 return document
         raise too_many_conflicts(identifier)

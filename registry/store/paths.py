@@ -50,6 +50,16 @@ def letter_questions_directory(warehouse: str) -> str:
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/letter-questions"
 
 
+def requests_directory(warehouse: str) -> str:
+    """Return the directory with the answers of requests that have an idempotency key."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/requests"
+
+
+def operations_directory(warehouse: str) -> str:
+    """Return the directory with the operations."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/operations"
+
+
 def new_names_directory(warehouse: str) -> str:
     """Return the directory with a file for each name of a table that is being created."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/new-names"

@@ -25,8 +25,8 @@ from braid.registry.store.named_request import NamedRequest
 from braid.registry.store.stored_documents import with_table_features
 from braid.schemas import AppliedChange, PendingSchema, TableDocument
 
-APPLIED_MAX: Final = 50
-"""Named changes that a document remembers: more than a client repeats late."""
+APPLIED_MAX: Final = 200
+"""Named changes that a document remembers: more than are made until a client has repeated a request that got no answer."""
 
 FindSchema = Callable[[int], TableSchema | None]
 """Returns the table's schema of an id; None while there is none."""

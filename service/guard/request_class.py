@@ -17,6 +17,24 @@ _BULK = re.compile(
     r"/v1/tables/[^/]+/[^/]+"
     r"(:test|/(rows/(lookup|scan|explain|outcomes|certificate)|completeness|views/[^/]+/lookup|changes|indexes/[^/]+/rows|inspect/[^/]+|streams/[^/]+/dead-letters))"
 )
+_ONLY_READS = re.compile(
+    r"/v1/tables/[^/]+/[^/]+(:test|/(.+/)?validate|/rows/(lookup|scan|explain|events)|/views/[^/]+/lookup)"
+)
+
+
+def is_remembered(method: str, path: str) -> bool:
+    """Return whether the answer to a request with an idempotency key is remembered in the warehouse.
+
+    That holds for each POST but those that only read, and pushes, whose answers Kafka has.
+
+    >>> is_remembered("POST", "/v1/tables/shop/orders/streams/sales/stop")
+    True
+    """
+    return (
+        method == "POST"
+        and not _ONLY_READS.fullmatch(path)
+        and class_of(method, path) is not RequestClass.PUSH
+    )
 
 
 def class_of(method: str, path: str) -> RequestClass | None:

@@ -19,6 +19,7 @@ from braid.lake import InvalidRequest, LakeError
 from braid.registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
+    KeyReused,
     PreconditionFailed,
     RegistryError,
     StreamNotStopped,
@@ -209,13 +210,13 @@ def _methods_of(request: Request) -> list[str]:
 
 
 def _detail(error: Exception) -> str:
-    if isinstance(error, DefinitionRefused | DefinitionDiffers):
+    if isinstance(error, DefinitionRefused | DefinitionDiffers | KeyReused):
         return error.summary
     return str(error)
 
 
 def _errors(error: Exception, hide: Callable[[str], str]) -> tuple[FieldProblem, ...]:
-    if isinstance(error, DefinitionRefused | DefinitionDiffers):
+    if isinstance(error, DefinitionRefused | DefinitionDiffers | KeyReused):
         return error.problems
     if isinstance(error, FieldsRefused):
         return error.parameters

@@ -1,11 +1,8 @@
 """Routes of schema changes: dry run, change, history."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Response
 
 from braid.registry.alteration.table_changes import plan_changes
-from braid.registry.store.named_request import NamedRequest
 from braid.schemas import SchemaChanges
 from braid.schemas.api import SchemaList, TableView, Validation
 from braid.service.checked_body import CheckedBody
@@ -13,13 +10,9 @@ from braid.service.control.schema_history import schema_history
 from braid.service.dependencies import ComponentsOf, PreconditionOf, RegistrarOf
 from braid.service.routes.table_response import table_response
 
-KEY_LENGTH_MAX = 255
-
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}", tags=["schema changes"], route_class=CheckedBody
 )
-
-IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=KEY_LENGTH_MAX)]
 
 
 @router.post("/schema-changes")
@@ -31,19 +24,10 @@ def change_schema(
     table: str,
     changes: SchemaChanges,
     response: Response,
-    idempotency_key: IdempotencyKey = None,
 ) -> TableView:
-    """Apply all of the changes or none; running streams adopt the new schema.
-
-    A request with an `idempotency-key` is applied once: a repetition returns the table as it is now,
-    and other changes with the same key are refused.
-    """
-    key = idempotency_key
+    """Apply all of the changes or none; running streams adopt the new schema."""
     document = registrar.alter(
-        f"{database}.{table}",
-        plan_changes(changes.changes),
-        precondition=precondition,
-        request=None if key is None else NamedRequest.of(key, changes),
+        f"{database}.{table}", plan_changes(changes.changes), precondition=precondition
     )
     return table_response(components, document, response)
 

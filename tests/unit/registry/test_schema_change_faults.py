@@ -32,7 +32,7 @@ def plan(*changes: dict[str, Any]) -> AlterationPlan:
     return plan_changes(SchemaChanges.model_validate({"changes": changes}).changes)
 
 
-ONCE = NamedRequest.of("once", SchemaChanges.model_validate({"changes": [RENAME, ADD]}))
+ONCE = NamedRequest(key="once", digest="rename, add")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def declared(state: DeclaredTable) -> tuple[str, ...]:
 
 def calls_of(given: MemoryFileIO) -> list[tuple[str, str]]:
     file_io = FaultyFileIO(copied(given))
-    Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
+    Shop(file_io).registrar.named(ONCE).alter(ORDERS, plan(RENAME, ADD))
     return file_io.calls
 
 
@@ -101,7 +101,7 @@ def broken_off(
     file_io = FaultyFileIO(inner)
     prepare(file_io)
     try:
-        Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
+        Shop(file_io).registrar.named(ONCE).alter(ORDERS, plan(RENAME, ADD))
     except (Died, LakeError, RegistryError) as error:
         return inner, error
     return inner, None
@@ -129,7 +129,7 @@ def check_what_is_left(given: MemoryFileIO, left: MemoryFileIO, place: str) -> b
     assert stored.value.pending is None
 
     # The request is repeated, and the change is there once.
-    document = Shop(left).registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
+    document = Shop(left).registrar.named(ONCE).alter(ORDERS, plan(RENAME, ADD))
     last = Shop(left).state()
     assert fits(last), place
     assert last.document == document, place
@@ -174,7 +174,7 @@ def alter_too(shop: Shop) -> None:
 
 
 def alter_the_same(shop: Shop) -> None:
-    shop.registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
+    shop.registrar.named(ONCE).alter(ORDERS, plan(RENAME, ADD))
 
 
 def change_a_stream(shop: Shop) -> None:
@@ -204,7 +204,7 @@ def test_two_changes_at_once_are_both_applied_once(
                 assert seen.document.pending is None
 
         file_io.before = before
-        Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD), request=ONCE)
+        Shop(file_io).registrar.named(ONCE).alter(ORDERS, plan(RENAME, ADD))
 
         place = f"call {number}: {method} {path}"
         state = Shop(inner).state()

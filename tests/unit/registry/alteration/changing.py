@@ -22,8 +22,8 @@ def changed(
 ) -> TableDocument:
     """Apply changes in the form of a request."""
     requested = SchemaChanges.model_validate({"changes": changes})
-    named = None if key is None else NamedRequest.of(key, requested)
-    return registrar.alter(ORDERS, plan_changes(requested.changes), request=named, **options)
+    named = None if key is None else NamedRequest(key=key, digest=requested.model_dump_json())
+    return registrar.named(named).alter(ORDERS, plan_changes(requested.changes), **options)
 
 
 def refused(registrar: Registrar, *changes: dict[str, Any]) -> list[tuple[str | None, str]]:

@@ -4,7 +4,7 @@ import pytest
 
 from braid.lake import Catalog, Table
 from braid.registry.alteration.table_changes import plan_changes
-from braid.registry.errors import DefinitionRefused
+from braid.registry.errors import DefinitionRefused, KeyReused
 from braid.registry.registrar import Registrar
 from braid.registry.store.stored_documents import UNORDERED_COLUMNS, VIEWS
 from braid.schemas import SchemaChanges, StreamColumn, Unordered
@@ -309,7 +309,7 @@ def test_a_repeated_request_is_applied_once(registrar: Registrar, table: Table) 
     assert table.schema.id == 1
     with pytest.raises(DefinitionRefused, match="exists already"):
         changed(registrar, add, key="another")
-    with pytest.raises(DefinitionRefused, match="used by a request for other changes"):
+    with pytest.raises(KeyReused, match="used by another request"):
         changed(registrar, {**add, "column": "y"}, key="release 7")
 
 
