@@ -15,6 +15,7 @@ from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import BatchAccount, Catalog, StreamBatch, StreamPosition, SystemClock, Table
 from braid.lake.commit.streams.stream_position import batch_of
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.metrics import RunnerMetrics
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.stream.ingest import Ingest, IngestContext
 from braid.records.stream_plan import StreamPlan, plan_stream
@@ -39,6 +40,7 @@ class IngestBed:
     spec: TableSpec
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
     schemas: SchemaSource | None = None
+    metrics: RunnerMetrics = field(default_factory=RunnerMetrics)
 
     def __post_init__(self) -> None:
         definition = physical_table(self.spec)
@@ -85,6 +87,7 @@ class IngestBed:
             budget=self.budget,
             # Only a supervisor lifts the bound of the first micro-batch.
             first_records_max=1_000_000,
+            metrics=self.metrics,
         )
         return Ingest(
             context,

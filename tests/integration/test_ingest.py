@@ -85,6 +85,16 @@ def test_a_restart_continues_at_the_offsets_of_the_table(bed: IngestBed) -> None
     assert bed.position("left").epoch == 2
     assert bed.position("left").account.accepted == bed.file_rows() == 15
     assert not list((bed.directory / "work").rglob("offsets"))
+    commits = bed.metrics.registry.get_sample_value("braid_commit_attempts_count")
+    stages = {
+        stage: bed.metrics.registry.get_sample_value(
+            "braid_batch_stage_duration_seconds_count", {"stage": stage}
+        )
+        for stage in ("total", "read", "write", "commit")
+    }
+    assert commits is not None
+    assert commits >= 2
+    assert stages == dict.fromkeys(stages, commits)
 
 
 def test_a_large_micro_batch_is_written_by_several_tasks_in_the_order_of_arrival(
