@@ -67,38 +67,6 @@ class _Family:
 _STREAM: Final = ("table", "stream")
 _TABLE: Final = ("table",)
 
-_STATE: Final = _Family(
-    name="braid_stream_state",
-    kind="gauge",
-    help="1 for the state that the stream is in, such as RUNNING, RETRYING or FAILED.",
-    labels=(*_STREAM, "state"),
-)
-_RECORDS: Final = _Family(
-    name="braid_stream_records",
-    kind="counter",
-    help="Records of the topic that the stream has committed, by outcome: accepted, folded, ignored or dead_lettered.",
-    labels=(*_STREAM, "outcome"),
-)
-_LETTERS: Final = _Family(
-    name="braid_stream_dead_letters",
-    kind="counter",
-    help="Dead letters of the stream, by reason.",
-    labels=(*_STREAM, "reason"),
-)
-_RUNNER_AGE: Final = _Family(
-    name="braid_runner_report_age_seconds",
-    kind="gauge",
-    help="Age of the runner's last report, which a living runner writes every few seconds.",
-    labels=("runner",),
-    combine=min,
-)
-_HELD: Final = _Family(
-    name="braid_runner_leases",
-    kind="gauge",
-    help="Leases that the runner holds, by kind: stream, or maintenance of a table.",
-    labels=("runner", "kind"),
-)
-
 
 def _gauge(name: str, meaning: str, labels: _Labels, combine: _Combine = max) -> _Family:
     return _Family(name=name, kind="gauge", help=meaning, labels=labels, combine=combine)
@@ -111,6 +79,38 @@ def _counter(name: str, meaning: str, labels: _Labels) -> _Family:
 def _seconds(milliseconds: int | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1_000
 
+
+_STATE: Final = _gauge(
+    "braid_stream_state",
+    "1 for the state that the stream is in, such as RUNNING, RETRYING or FAILED.",
+    (*_STREAM, "state"),
+    _add,
+)
+_RECORDS: Final = _counter(
+    "braid_stream_records",
+    "Records of the topic that the stream has committed, by outcome: accepted, folded, ignored or dead_lettered.",
+    (*_STREAM, "outcome"),
+)
+_LETTERS: Final = _counter(
+    "braid_stream_dead_letters", "Dead letters of the stream, by reason.", (*_STREAM, "reason")
+)
+_RUNNER_AGE: Final = _gauge(
+    "braid_runner_report_age_seconds",
+    "Age of the runner's last report, which a living runner writes every few seconds.",
+    ("runner",),
+    min,
+)
+_HELD: Final = _gauge(
+    "braid_runner_leases",
+    "Leases that the runner holds, by kind: stream, or maintenance of a table.",
+    ("runner", "kind"),
+    _add,
+)
+_READABLE: Final = _gauge(
+    "braid_reports_readable",
+    "Whether the reports of runners could be read for this answer; if not, it has no metrics of streams and tables.",
+    (),
+)
 
 _OF_STREAM: Final[Sequence[tuple[_Family, Callable[[StreamProgress], float | None]]]] = (
     (
@@ -188,13 +188,6 @@ _OF_TABLE: Final[Sequence[tuple[_Family, Callable[[TableProgress], float | None]
         lambda one: one.expired,
     ),
 )  # fmt: skip
-
-_READABLE: Final = _Family(
-    name="braid_reports_readable",
-    kind="gauge",
-    help="Whether the reports of runners could be read for this answer; if not, it has no metrics of streams and tables.",
-    labels=(),
-)
 
 _FAMILIES: Final = (
     _STATE,
