@@ -52,6 +52,7 @@ class ClientSettings:
         connections: Connections that are open at once; further requests wait for one.
         retries: When requests are repeated.
         headers: Headers of every request.
+        token: The access token of every request; None: none is sent.
         chance: The source of the pauses' jitter.
     """
 
@@ -60,13 +61,15 @@ class ClientSettings:
     connections: int = 20
     retries: Retries = field(default_factory=Retries)
     headers: Mapping[str, str] = field(default_factory=dict)
+    token: str | None = field(default=None, repr=False)
     chance: random.Random = field(default_factory=random.Random)
 
     def of_httpx(self, address: str) -> dict[str, Any]:
         """Return the arguments of httpx's clients for a service at an address."""
+        credentials = {} if self.token is None else {"authorization": f"Bearer {self.token}"}
         return {
             "base_url": address,
-            "headers": dict(self.headers),
+            "headers": {**self.headers, **credentials},
             "timeout": httpx.Timeout(self.timeout_seconds, connect=self.connect_seconds),
             "limits": httpx.Limits(
                 max_connections=self.connections, max_keepalive_connections=self.connections

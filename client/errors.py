@@ -7,6 +7,8 @@ BraidError
 ├── InvalidRequest        change the request
 │   └── LimitExceeded     send or ask for less
 ├── AccessRefused         ask the operators
+│   ├── Unauthenticated   send a valid access token
+│   └── ScopeMissing      send a token with the scope that the request needs
 ├── NotFound              correct the name
 │   ├── TableNotFound
 │   ├── StreamNotFound
@@ -83,7 +85,15 @@ class LimitExceeded(InvalidRequest):
 
 
 class AccessRefused(Refused):
-    """The service does not accept requests from here, or under this name."""
+    """The service does not accept the request from this client, from here, or under this name."""
+
+
+class Unauthenticated(AccessRefused):
+    """The request has no access token, or one that is not valid."""
+
+
+class ScopeMissing(AccessRefused):
+    """The access token does not have the scope that the request needs."""
 
 
 class NotFound(Refused):
@@ -142,6 +152,8 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.HEADERS_TOO_LARGE: LimitExceeded,
     ProblemCode.LIMIT_EXCEEDED: LimitExceeded,
     ProblemCode.ORIGIN_REFUSED: AccessRefused,
+    ProblemCode.UNAUTHENTICATED: Unauthenticated,
+    ProblemCode.SCOPE_MISSING: ScopeMissing,
     ProblemCode.SIGNATURE_REFUSED: AccessRefused,
     ProblemCode.HOST_REFUSED: AccessRefused,
     ProblemCode.NOT_FOUND: NotFound,

@@ -102,7 +102,7 @@ class FlightsRun:
         service = self.supervisor.start_module(
             "service", "braid", "service",
             "--warehouse", self.warehouse, "--port", self.api.rpartition(":")[2],
-            "--clusters", str(self.clusters),
+            "--clusters", str(self.clusters), "--no-access-control",
             environment=self.environment,
         )  # fmt: skip
         service.wait_ready(self._is_service_ready, timeout_s=READY_TIMEOUT_S)

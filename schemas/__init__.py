@@ -17,6 +17,7 @@
 | `audit` | entries of the audit log |
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `history` | series of a table and its streams, for charts |
+| `access` | scopes and grants of clients, and stored access tokens |
 | `offsets` | the position of a stream, and requests to set it |
 | `merge_patch` | the body of a PATCH |
 | `api` | other requests and answers of the HTTP API |

@@ -26,6 +26,8 @@ class ProblemCode(StrEnum):
     VIEW_NOT_FOUND = "view_not_found"
     SIGNATURE_REFUSED = "signature_refused"
     ORIGIN_REFUSED = "origin_refused"
+    UNAUTHENTICATED = "unauthenticated"
+    SCOPE_MISSING = "scope_missing"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     REQUEST_TIMEOUT = "request_timeout"
     TABLE_EXISTS = "table_exists"

@@ -5,7 +5,7 @@ Each app has its own components; the apps of a process share their routes, which
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -19,6 +19,7 @@ from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_fo
 from braid.records.outgoing_records import RecordProducer
 from braid.records.topic_records import TopicRecordReader
 from braid.registry.registrar import Registrar
+from braid.registry.store.access_tokens import AccessTokens
 from braid.registry.store.audit_pages import AuditPages
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
@@ -27,6 +28,11 @@ from braid.registry.store.progress import ProgressStore
 from braid.registry.store.remembered_requests import RememberedRequests
 from braid.registry.table_dropper import TableDropper
 from braid.schemas import ProblemDocument
+from braid.service.access.access_layer import AccessLayer
+from braid.service.access.identities import Identities
+from braid.service.access.jwt_identities import JwtIdentities
+from braid.service.access.route_scopes import RouteScopes
+from braid.service.access.token_identities import TokenIdentities
 from braid.service.body_thread import BodyThread
 from braid.service.braid_app import BraidApp
 from braid.service.components import Components
@@ -35,7 +41,9 @@ from braid.service.control.table_tests.required_tests import failed_tests
 from braid.service.documented_parameters import describe_parameters
 from braid.service.documented_problems import (
     SCHEMA as PROBLEM_SCHEMA,
+    SECURITY_SCHEME,
     documented_problems,
+    documented_scope,
 )
 from braid.service.guard.admission import Admission
 from braid.service.guard.body_bounds import BodyBounds
@@ -154,12 +162,17 @@ def create_app(
     metrics.sample_with(lambda: metrics.subscriptions.set(subscriptions.open_count))
     metrics.sample_with(lambda: followers.sample(metrics))
     outcomes = OutcomeAnswers(explainer, followers, waits, letters)
+    identities = None
+    if settings.access is not None:
+        tokens = TokenIdentities(AccessTokens(file_io, warehouse, clock), clock)
+        identities = Identities([tokens, JwtIdentities(settings.access.issuers, clock)])
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         history.start()
         sampling = asyncio.create_task(sample_process(metrics))
-        yield
+        async with nullcontext() if identities is None else identities.followed():
+            yield
         sampling.cancel()
         history.close()
         subscriptions.close()
@@ -213,6 +226,7 @@ def create_app(
     app.router.routes.extend(_routes())
     install_problem_handlers(app)
     requests = RememberedRequests(file_io, warehouse, clock)
+    routes = RouteScopes(app.routes)
     app.wrap(
         lambda framework: layers(
             IdempotentPosts(framework, requests),
@@ -220,6 +234,8 @@ def create_app(
             bodies=bodies,
             settings=settings,
             metrics=metrics,
+            routes=routes,
+            identities=identities,
         )
     )
     return app
@@ -232,11 +248,19 @@ def layers(
     bodies: BodyThread,
     settings: ServiceSettings,
     metrics: ServiceMetrics,
+    routes: RouteScopes,
+    identities: Identities | None,
 ) -> ASGIApp:
     """Return the framework inside of the service's layers; a request passes the last one first."""
     app: ASGIApp = RowDispatch(ConditionalReads(framework), rows=rows, bodies=bodies)
     app = Admission(app, limits=settings.limits, metrics=metrics)
     app = BodyBounds(app, limits=settings.limits, thread=bodies)
+    app = AccessLayer(
+        app,
+        routes=routes,
+        identities=identities,
+        allows_signed=settings.clusters.check_signatures,
+    )
     app = SameSite(app, hosts=settings.hosts, origins=settings.origins, bound_host=settings.host)
     app = RequestContext(app)
     if is_tracing():
@@ -292,6 +316,10 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
                     document_condition(operation)
                 if is_remembered(method.upper(), path):
                     operation.setdefault("parameters", []).append(KEY_PARAMETER)
+                operation["security"] = documented_scope(method.upper(), path)
+        schema["components"]["securitySchemes"] = {
+            SECURITY_SCHEME: {"type": "http", "scheme": "bearer"}
+        }
         models = schema["components"]["schemas"]
         models[PROBLEM_SCHEMA] = models.pop(ProblemDocument.__name__)
         schema["components"]["schemas"] = dict(sorted(models.items()))

@@ -1,4 +1,4 @@
-"""Dependencies of routes, as annotated aliases: the app's components, the request's registrar, actor and precondition, `confirm`; entity tags."""
+"""Dependencies of routes, as annotated aliases: the app's components, the request's client, registrar, actor and precondition, `confirm`; entity tags."""
 
 from typing import Annotated
 
@@ -12,10 +12,8 @@ from braid.schemas.field_problems import SHOWN_MAX
 from braid.service.components import Components
 from braid.service.control.confirmation import DESCRIPTION
 from braid.service.entity_tags import EntityTags, parse_entity_tags
+from braid.service.principal import Principal, principal_of
 from braid.service.scope_requests import named_request_of
-
-ANONYMOUS = "anonymous"
-"""Name of the actor of a request without a token or user."""
 
 
 # Coroutines: for a plain function the framework needs a thread, and each request would wait for a free one.
@@ -26,14 +24,18 @@ async def get_components(request: Request) -> Components:
     return components
 
 
+async def get_principal(request: Request) -> Principal:
+    """Return the client of the request."""
+    return principal_of(request)
+
+
 ComponentsOf = Annotated[Components, Depends(get_components)]
 
 
 async def get_actor(request: Request) -> Actor:
-    """Return who makes the request, for the audit log: the principal that the access layer has found, if there is one."""
-    principal = getattr(request.state, "principal", None)
+    """Return who makes the request, for the audit log."""
     return Actor(
-        name=ANONYMOUS if principal is None else principal.name,
+        name=principal_of(request).name,
         address=None if request.client is None else request.client.host,
         request_id=getattr(request.state, "request_id", None),
     )
@@ -93,4 +95,5 @@ def set_etag(response: Response, revision: str) -> None:
 
 Confirm = Annotated[str | None, Query(description=DESCRIPTION)]
 RegistrarOf = Annotated[Registrar, Depends(get_registrar)]
+PrincipalOf = Annotated[Principal, Depends(get_principal)]
 PreconditionOf = Annotated[Precondition, Depends(get_precondition)]

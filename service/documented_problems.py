@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from braid.schemas import ProblemCode
+from braid.service.access.route_scopes import SCOPES
 from braid.service.guard.request_class import STATE_CHANGING, class_of, is_remembered
 from braid.service.guard.same_site import PROBES
 from braid.service.limits import RequestClass
@@ -18,6 +19,9 @@ from braid.service.problems.problem_table import STATUS_AND_TITLE
 SCHEMA: Final = "Problem"
 """Name of `ProblemDocument` in the OpenAPI document."""
 
+SECURITY_SCHEME: Final = "access_token"
+"""Name of access tokens in the OpenAPI document."""
+
 _Codes = tuple[ProblemCode, ...]
 
 _ALWAYS: Final = (
@@ -26,6 +30,12 @@ _ALWAYS: Final = (
     ProblemCode.LIMIT_EXCEEDED,
     ProblemCode.HEADERS_TOO_LARGE,
     ProblemCode.INTERNAL_ERROR,
+)
+_IDENTIFIED: Final = (
+    ProblemCode.UNAUTHENTICATED,
+    ProblemCode.SCOPE_MISSING,
+    ProblemCode.STORAGE_UNAVAILABLE,
+    ProblemCode.NOT_READY,
 )
 _CHANGING: Final = (ProblemCode.ORIGIN_REFUSED, ProblemCode.UNSUPPORTED_MEDIA_TYPE)
 _REMEMBERED: Final = (
@@ -115,10 +125,18 @@ def documented_problems(method: str, path: str) -> dict[str, Any]:
     }
 
 
+def documented_scope(method: str, path: str) -> list[dict[str, list[str]]]:
+    """Return the security requirement of an operation, as OpenAPI describes it; [] if it needs none."""
+    requirement = SCOPES[method, path]
+    return [] if requirement is None else [{SECURITY_SCHEME: [requirement.scope.value]}]
+
+
 def _codes(method: str, path: str) -> Iterator[ProblemCode]:
     yield from _ALWAYS
     if path not in PROBES:
         yield ProblemCode.HOST_REFUSED
+    if SCOPES[method, path] is not None:
+        yield from _IDENTIFIED
     if method in STATE_CHANGING:
         yield from _CHANGING
     if is_remembered(method, path):

@@ -22,7 +22,8 @@ from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
 from braid.service.console.page_files import page_files
 from braid.service.http.arrow_without_pandas import keep_pandas_out_of_arrow
-from braid.service.http.listening_sockets import address_of, listening_sockets
+from braid.service.http.certificates import CertificateFiles, Certificates
+from braid.service.http.listening_sockets import address_of, check_loopback, listening_sockets
 from braid.service.http.process_memory import bound_memory, glibc_mallopt
 from braid.service.http.protocol import protocol_with
 from braid.service.http.worker_processes import run_workers
@@ -48,6 +49,7 @@ def serve(
     make_producer: Callable[[], RecordProducer] | None = None,
     make_topic_records: Callable[[], TopicRecordReader] | None = None,
     log_format: LogFormat = LogFormat.TEXT,
+    certificate: CertificateFiles | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; logs to standard error, one line per request.
 
@@ -58,12 +60,18 @@ def serve(
         make_producer: Returns the producer of pushed records of one process; can be pickled. None: pushes are refused.
         make_topic_records: Likewise, the reader of the records that explanations show. None: none is shown.
         log_format: Form of the lines of the log.
+        certificate: The certificate with which the server speaks TLS. None: it does not.
 
     Raises:
-        InvalidRequest: The server cannot listen at the address, or the settings name no warehouse.
+        InvalidRequest: The server cannot listen at the address, the settings name no warehouse, the certificate cannot be used, or
+            other machines could reach a service without access control.
     """
     is_tracing_wanted(os.environ)  # what is missing ends this process, and not only its workers
+    if certificate is not None:
+        Certificates(certificate)  # likewise
     sockets = listening_sockets(settings.host, settings.port)
+    if settings.access is None:
+        check_loopback(settings.host, sockets)
     set_up_logs(log_format, _LOG_LEVELS)
     # Any name can be made to resolve to this address (DNS rebinding): only known hosts are served.
     settings = replace(
@@ -75,9 +83,12 @@ def serve(
             are_shared=True,
         ),
     )
+    scheme = "http" if certificate is None else "https"
     for address in map(address_of, sockets):
-        logger.info("listening at http://%s (Ctrl-C ends it)", address)
-    work = partial(_serve, settings, sockets, make_producer, make_topic_records, log_format)
+        logger.info("listening at %s://%s (Ctrl-C ends it)", scheme, address)
+    work = partial(
+        _serve, settings, sockets, make_producer, make_topic_records, log_format, certificate
+    )
     if workers == 1:
         work(ServiceMetrics)
         return
@@ -106,6 +117,7 @@ def _serve(
     make_producer: Callable[[], RecordProducer] | None,
     make_topic_records: Callable[[], TopicRecordReader] | None,
     log_format: LogFormat,
+    certificate: CertificateFiles | None,
     make_metrics: Callable[[], ServiceMetrics],
 ) -> None:
     set_up_logs(log_format, _LOG_LEVELS)  # also in a worker, which is a new process
@@ -129,6 +141,7 @@ def _serve(
     gc.collect()
     gc.freeze()
     bound_memory(os.environ, glibc_mallopt())
+    certificates = None if certificate is None else Certificates(certificate)
     config = uvicorn.Config(
         app,
         http=protocol_with(settings.limits),
@@ -139,19 +152,32 @@ def _serve(
         proxy_headers=False,  # nothing depends on the client's address
         access_log=False,  # `braid.service.http.access_log` has the request's id as well
         timeout_graceful_shutdown=math.ceil(settings.limits.shutdown_seconds),
+        ssl_context_factory=None if certificates is None else lambda *_: certificates.context,
     )
     with contextlib.suppress(KeyboardInterrupt):
-        _Server(config, app, end_tracing).run(sockets=list(sockets))
+        _Server(config, app, end_tracing, certificates).run(sockets=list(sockets))
 
 
 class _Server(uvicorn.Server):
     def __init__(
-        self, config: uvicorn.Config, app: BraidApp, end_tracing: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        app: BraidApp,
+        end_tracing: Callable[[], None],
+        certificates: Certificates | None,
     ) -> None:
         super().__init__(config)
         self._app = app
         self._end_tracing = end_tracing
         self._is_draining = False
+        self._certificates = certificates
+        self._renewals: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Renew the certificate while the server runs."""
+        await super().startup(sockets)
+        if self._certificates is not None:
+            self._renewals = asyncio.create_task(self._certificates.follow())
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End the process at the first signal, and the time of draining at the second one."""
@@ -167,6 +193,8 @@ class _Server(uvicorn.Server):
         await self._drain(components.settings.drain_seconds)
         components.subscriptions.close()
         await super().shutdown(sockets)
+        if self._renewals is not None:
+            self._renewals.cancel()
         self._end_tracing()  # here, because uvicorn ends the process with the signal that has stopped it
 
     async def _drain(self, seconds: float) -> None:

@@ -4,11 +4,23 @@ from dataclasses import dataclass, field
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import LookupSettings
+from braid.service.issuers import Issuer
 from braid.service.limits import RequestLimits
 
 # The time to live of a runner's lease: from then on another runner may have its streams.
 RUNNER_TIMEOUT_MS = 15_000
 AUDIT_RETENTION_MS = 365 * 24 * 60 * 60 * 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessSettings:
+    """Settings of access control: clients identify themselves by access tokens of the warehouse.
+
+    Attributes:
+        issuers: Issuers whose JSON Web Tokens identify clients, too.
+    """
+
+    issuers: tuple[Issuer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +37,8 @@ class ServiceSettings:
             for an app without a network.
         origins: Other sites whose pages may send state-changing requests, such as
             `https://console.example`.
+        access: Who may use the service; None: every client may do everything, for an app without a network, or at
+            a loopback address.
         limits: Bounds of requests.
         drain_seconds: How long the process says that it is not ready, and goes on to serve, before it ends.
         follow_ms: Pause between two looks for new snapshots of a table in use, milliseconds; 0: each request looks.
@@ -39,6 +53,7 @@ class ServiceSettings:
     clusters: KafkaClusters = field(default_factory=KafkaClusters)
     hosts: tuple[str, ...] | None = None
     origins: tuple[str, ...] = ()
+    access: AccessSettings | None = None
     limits: RequestLimits = field(default_factory=RequestLimits)
     drain_seconds: float = 0.0
     follow_ms: int = 0

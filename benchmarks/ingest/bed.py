@@ -111,7 +111,7 @@ class IngestBed:
         """Start the control plane and return when it is ready."""
         service = self.supervisor.start_module(
             "service", "braid", "service", "--warehouse", str(self.warehouse),
-            "--port", str(self._http.base_url.port), "--clusters", str(self._clusters),
+            "--port", str(self._http.base_url.port), "--clusters", str(self._clusters), "--no-access-control",
         )  # fmt: skip
         self.watch.watch("service", service.process_id)
         service.wait_ready(self._is_service_ready, timeout_s=TIMEOUT_S)

@@ -192,6 +192,7 @@ def served(warehouse: str) -> Iterator[tuple[int, Callable[[], float]]]:
         warehouse,
         "--port",
         str(port),
+        "--no-access-control",
     ]
     server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:

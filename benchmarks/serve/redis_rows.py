@@ -25,6 +25,7 @@ from braid.formats.key_values import parse_key
 from braid.lake import Catalog, SystemClock, Table, TableSchema
 from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import SnapshotInfo
+from braid.service.access.route_scopes import RouteScopes
 from braid.service.app import create_app, layers
 from braid.service.control.row_lookup import RowNotFound
 from braid.service.control.row_request import row_request
@@ -109,9 +110,16 @@ def main() -> None:
     schema = Catalog(given.warehouse, clock=SystemClock()).table(IDENTIFIER).schema
     rows = RedisRows(schema, given.socket)
     bodies = app.state.components.bodies
+    routes = RouteScopes(app.routes)
     app.wrap(
         lambda framework: layers(
-            framework, rows=rows, bodies=bodies, settings=settings, metrics=metrics
+            framework,
+            rows=rows,
+            bodies=bodies,
+            settings=settings,
+            metrics=metrics,
+            routes=routes,
+            identities=None,
         )
     )
     config = uvicorn.Config(

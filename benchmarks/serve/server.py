@@ -69,7 +69,7 @@ def braid_service(
     warehouse: str, *, core: int, memory_mb: int | None = None, options: Sequence[str] = ()
 ) -> Iterator[Server]:
     """Run the service of a warehouse; see `server`."""
-    command = ["-m", "braid", "service", "--warehouse", warehouse, *options]
+    command = ["-m", "braid", "service", "--warehouse", warehouse, "--no-access-control", *options]
     with server(command, core=core, memory_mb=memory_mb) as running:
         yield running
 

@@ -1,6 +1,6 @@
 """The command line: `braid --help`.
 
-`main`, `table_cli`, `stream_cli` and `explain_cli` declare the commands with their arguments. They call the other modules of the
+`main`, `table_cli`, `stream_cli`, `explain_cli` and `token_cli` declare the commands with their arguments. They call the other modules of the
 table below, or the service, the runner and the demo.
 
 | module | what |
@@ -9,6 +9,7 @@ table below, or the service, the runner and the demo.
 | `table_cli` | the commands `braid table …` |
 | `stream_cli` | the commands `braid stream …` |
 | `explain_cli` | the commands `braid explain …` |
+| `token_cli`, `tokens` | the commands `braid token …`, which make, list and revoke access tokens |
 | `options`, `arguments`, `extras` | options of several commands; checks before a command starts, and the exit of a command that fails; the check of installed packages |
 | `backfill`, `letters` | `stream backfill`; `stream dead-letters` and `replay` |
 | `table_tests`, `definition_files` | `test`; the reader of its files |

@@ -34,12 +34,12 @@ def command_actor() -> Actor:
 
 def record(
     warehouse: str,
-    identifier: str,
+    identifier: str | None,
     action: AuditAction,
     *changes: AuditChange,
     stream: str | None = None,
 ) -> None:
-    """Create the entry of a change of a table, or of a stream of it; called before the change is made.
+    """Create the entry of a change of a table, of a stream of it, or of no table; called before the change is made.
 
     Raises:
         LakeError: The entry could not be created, so the change must not be made.

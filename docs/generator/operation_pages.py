@@ -23,6 +23,7 @@ from docs.generator.value_text import json_text
 FOLDER = "docs/reference/operations"
 _CONTRACTS = "contracts"
 _PROBLEMS = "../http-api.md#problems"
+_ACCESS = "../http-api.md#access-control"
 _PROBLEM = re.compile(r"`(\w+)`")
 
 
@@ -106,6 +107,7 @@ def _operation_section(operation: Operation, links: Mapping[str, str]) -> str | 
     return section(
         code(operation.title),
         described.get("description") or described.get("summary"),
+        _scope(described["security"]),
         table(
             ("parameter", "in", "value", "default", "meaning"),
             [_parameter(parameter, links) for parameter in described.get("parameters", ())],
@@ -114,6 +116,13 @@ def _operation_section(operation: Operation, links: Mapping[str, str]) -> str | 
         table(("status", "answer", "body"), _answers(described["responses"], links)),
         table(("status", f"[problems]({_PROBLEMS})"), _problems(described["responses"])),
     )
+
+
+def _scope(security: Sequence[Mapping[str, Sequence[str]]]) -> str:
+    scopes = [scope for one in security for names in one.values() for scope in names]
+    if not scopes:
+        return "Needs no access token."
+    return f"Needs the [scope]({_ACCESS}) {', '.join(map(code, scopes))}."
 
 
 def _parameter(parameter: Mapping[str, Any], links: Mapping[str, str]) -> Sequence[str]:

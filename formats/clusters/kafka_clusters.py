@@ -116,6 +116,11 @@ class KafkaClusters:
         return any(cluster.push for cluster in self.by_name.values())
 
     @property
+    def check_signatures(self) -> bool:
+        """Whether pushes to some topics are signed."""
+        return any(cluster.signatures for cluster in self.by_name.values())
+
+    @property
     def show_records(self) -> bool:
         """Whether the service may show records of some topics."""
         return any(cluster.show_records for cluster in self.by_name.values())

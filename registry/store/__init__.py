@@ -15,6 +15,7 @@
 | `observed_ages` | ages of reports, corrected by the observations of the reading process |
 | `storage_clock` | storage's clock, by which leases expire |
 | `progress`, `backfill_reports` | the reports of runners, and of backfills |
+| `access_tokens` | access tokens of clients |
 | `letter_questions` | questions for dead letters, and the answers of runners |
 | `paths` | the paths of these documents on storage |
 """

@@ -60,6 +60,11 @@ def operations_directory(warehouse: str) -> str:
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/operations"
 
 
+def access_tokens_directory(warehouse: str) -> str:
+    """Return the directory with the versions of the document of access tokens."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/access-tokens"
+
+
 def new_names_directory(warehouse: str) -> str:
     """Return the directory with a file for each name of a table that is being created."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/new-names"

@@ -8,7 +8,7 @@ A push with an idempotency key is looked up first, and then sent together with i
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -33,6 +33,17 @@ class SignatureRefused(LakeError):
     """A push lacks the signature that its topic needs, or has a wrong one."""
 
 
+class SenderUnknown(LakeError):
+    """A push has neither an access token nor a signature that could take its place."""
+
+
+NEITHER: Final = (
+    "the push has no access token, and not the signature of a stream whose pushes are signed: "
+    "send the header `authorization: Bearer TOKEN`"
+)
+"""The same whether the stream exists or not: who sends it is not known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushTarget:
     """Where a push goes.
@@ -49,19 +60,25 @@ class PushTarget:
     stream: StreamSpec
     cluster: NamedCluster
 
-    def check_signature(self, header: Callable[[str], str | None], body: bytes) -> None:
+    def check_signature(
+        self, header: Callable[[str], str | None], body: bytes, *, is_sender_known: bool
+    ) -> None:
         """Check the signature of a push, if its topic needs one.
 
         Args:
             header: Returns a header of the request by its name in lower case.
             body: The body.
+            is_sender_known: Whether the sender has an access token that permits the push.
 
         Raises:
+            SenderUnknown: The sender is not known, and pushes to the topic are not signed.
             SignatureRefused: There is none, or it is not that of the body.
             InvalidRequest: The secret cannot be read.
         """
         signature = self.cluster.signature_of(self.stream.topic)
         owner = f"[clusters.{self.cluster.name}]"
+        if signature is None and not is_sender_known:
+            raise SenderUnknown(NEITHER)
         if signature is None or signature.is_valid(header(signature.header), body, owner=owner):
             return
         message = (

@@ -5,7 +5,9 @@ the application has started.
 """
 
 import errno
+import ipaddress
 import socket
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from braid.lake import InvalidRequest
@@ -48,6 +50,29 @@ def listening_sockets(host: str, port: int) -> list[socket.socket]:
             raise _refused(host, port, absent) from absent
         opened.pop_all()
         return sockets
+
+
+def check_loopback(host: str, sockets: Sequence[socket.socket]) -> None:
+    """Close the sockets of a host and refuse it, unless only processes of this machine reach all of them.
+
+    Raises:
+        InvalidRequest: Other machines may reach one.
+    """
+    reachable = [one for one in sockets if not _is_loopback(one)]
+    if not reachable:
+        return
+    for one in sockets:
+        one.close()
+    message = (
+        f"without access control the service does not listen at {host}, which other machines can reach\n"
+        "hint: leave out `--no-access-control`, and make access tokens with `braid token create`; "
+        "or listen at 127.0.0.1"
+    )
+    raise InvalidRequest(message)
+
+
+def _is_loopback(one: socket.socket) -> bool:
+    return ipaddress.ip_address(one.getsockname()[0].partition("%")[0]).is_loopback
 
 
 def address_of(one: socket.socket) -> str:

@@ -1,4 +1,4 @@
-"""Request ids, and the response to exceptions that have no handler.
+"""Request ids and security headers of answers, and the response to exceptions that have no handler.
 
 The layer is plain ASGI, because the framework's middleware class buffers responses and adds a task to each request.
 """
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from braid.schemas import ProblemCode
+from braid.service.http.security_headers import with_security_headers
 from braid.service.problems.problem_response import problem_response
 from braid.service.scope_headers import header_of
 from braid.telemetry.logs import REQUEST_ID
@@ -50,7 +51,7 @@ class RequestContext:
             if message["type"] == "http.response.start":
                 has_started = True
                 others = (item for item in message.get("headers", ()) if item[0] != _NAME)
-                message = {**message, "headers": [*others, header]}
+                message = {**message, "headers": [*with_security_headers(others), header]}
             await send(message)
 
         try:

@@ -16,6 +16,7 @@ ERRORS_MAX = 100
 _PATH_CHARACTERS_MAX = 500
 
 _RETRIED: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_AUTHENTICATE: Final = {"www-authenticate": 'Bearer realm="braid"'}
 _RETRY_AFTER: Final = {"retry-after": "1"}  # seconds; a caller that knows a better time replaces it
 
 
@@ -28,7 +29,7 @@ def problem_response(
     errors: Sequence[FieldProblem] = (),
     snapshot: SnapshotInfo | None = None,
 ) -> Response:
-    """Return the answer for a problem; if the same request can succeed soon, it says when."""
+    """Return the answer for a problem; it says how a client identifies itself, or when the same request can succeed, if that helps."""
     problem = problem_of(
         code, detail, instance=instance, request_id=request_id, errors=errors, snapshot=snapshot
     )
@@ -36,6 +37,8 @@ def problem_response(
     body = json.dumps(problem.model_dump(mode="json")).encode()
     is_retried = problem.status in _RETRIED or code is ProblemCode.SNAPSHOT_NOT_REACHED
     headers = _RETRY_AFTER if is_retried else None
+    if code is ProblemCode.UNAUTHENTICATED:
+        headers = _AUTHENTICATE
     return Response(body, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
 
 

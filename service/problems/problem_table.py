@@ -3,6 +3,8 @@
 | code                   | status | reaction of the caller                               |
 |------------------------|--------|------------------------------------------------------|
 | malformed_request      | 400    | sends JSON                                           |
+| unauthenticated        | 401    | sends a valid access token                           |
+| scope_missing          | 403    | asks the operators for a token with the scope        |
 | origin_refused         | 403    | asks the operators to allow its site                 |
 | signature_refused      | 403    | signs the body with the secret of the topic          |
 | not_found              | 404    | fixes the address                                    |
@@ -74,7 +76,7 @@ from braid.registry.errors import (
 )
 from braid.schemas import ProblemCode
 from braid.service.control.index_lookup import IndexNotBuilt, IndexNotFound
-from braid.service.control.push import SignatureRefused
+from braid.service.control.push import SenderUnknown, SignatureRefused
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
 from braid.service.control.row_pages import PagesExpired
 from braid.service.control.view_lookup import ViewNotFound
@@ -85,6 +87,8 @@ from braid.service.serving.snapshot_waits import TooManyWaits
 
 STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),
+    ProblemCode.UNAUTHENTICATED: (401, "The client is not known"),
+    ProblemCode.SCOPE_MISSING: (403, "The client may not do this"),
     ProblemCode.ORIGIN_REFUSED: (403, "The request comes from another site"),
     ProblemCode.SIGNATURE_REFUSED: (403, "The request is not signed as it has to be"),
     ProblemCode.NOT_FOUND: (404, "There is nothing at this address"),
@@ -135,6 +139,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     IndexNotBuilt: ProblemCode.NOT_READY,
     ServiceStops: ProblemCode.NOT_READY,
     ViewNotFound: ProblemCode.VIEW_NOT_FOUND,
+    SenderUnknown: ProblemCode.UNAUTHENTICATED,
     SignatureRefused: ProblemCode.SIGNATURE_REFUSED,
     RequestDiffers: ProblemCode.IDEMPOTENCY_CONFLICT,
     KeyReused: ProblemCode.IDEMPOTENCY_CONFLICT,

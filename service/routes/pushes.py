@@ -7,8 +7,10 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 
-from braid.lake import InvalidRequest, Problem
+from braid.lake import InvalidRequest, Problem, TableNotFound
 from braid.records.outgoing_records import IdempotencyKey
+from braid.registry.errors import StreamNotFound
+from braid.schemas.access import AccessScope
 from braid.schemas.pushed_records import (
     RECORDS_MAX,
     PushAnswer,
@@ -17,8 +19,16 @@ from braid.schemas.pushed_records import (
     PushResult,
 )
 from braid.service.components import Components
-from braid.service.control.push import PushTarget, push_once, push_records, push_target
+from braid.service.control.push import (
+    NEITHER,
+    PushTarget,
+    SenderUnknown,
+    push_once,
+    push_records,
+    push_target,
+)
 from braid.service.dependencies import ComponentsOf
+from braid.service.principal import principal_of
 from braid.service.routes.push_bodies import (
     CLOUD_EVENT,
     CLOUD_EVENTS,
@@ -78,8 +88,15 @@ async def push(
     """Send records to the topic of a stream."""
     media_type = (header_of(request.scope, b"content-type") or "").partition(";")[0].strip().lower()
     content = await request.body()
+    identifier = f"{database}.{table}"
     target = await run_in_threadpool(
-        _signed_target, components, f"{database}.{table}", stream, request.headers.get, content
+        _signed_target,
+        components,
+        identifier,
+        stream,
+        request.headers.get,
+        content,
+        is_sender_known=principal_of(request).may(AccessScope.WRITE, identifier),
     )
     if body is PushBody.MESSAGE:
         records = parse_message(content)
@@ -88,7 +105,7 @@ async def push(
     key = None
     if idempotency_key is not None:
         digest = hashlib.sha256(f"{body} {media_type}\n".encode() + content).digest()
-        name = f"{database}.{table}/{stream}/{idempotency_key}"
+        name = f"{identifier}/{stream}/{idempotency_key}"
         key = IdempotencyKey(name=name, digest=digest)
     answer = await run_in_threadpool(_push, components, target, records, key)
     if body is PushBody.MESSAGE and answer.records[0].outcome is PushOutcome.REFUSED:
@@ -108,10 +125,17 @@ def _signed_target(
     stream: str,
     header: Callable[[str], str | None],
     content: bytes,
+    *,
+    is_sender_known: bool,
 ) -> PushTarget:
-    document, table = components.registered(identifier)
-    target = push_target(document, table.schema, stream, components.settings.clusters)
-    target.check_signature(header, content)
+    try:
+        document, table = components.registered(identifier)
+        target = push_target(document, table.schema, stream, components.settings.clusters)
+    except (TableNotFound, StreamNotFound, InvalidRequest) as error:
+        if is_sender_known:
+            raise
+        raise SenderUnknown(NEITHER) from error
+    target.check_signature(header, content, is_sender_known=is_sender_known)
     return target
 
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from braid.lake import InvalidRequest, Problem
 from braid.schemas import MaintenanceStatus, TableSpec
+from braid.schemas.access import AccessScope
 from braid.schemas.api import TableList, TableName, TableView, Validation
 from braid.service.checked_body import CheckedBody
 from braid.service.control.confirmation import not_confirmed
@@ -16,6 +17,7 @@ from braid.service.dependencies import (
     ComponentsOf,
     Confirm,
     PreconditionOf,
+    PrincipalOf,
     RegistrarOf,
 )
 from braid.service.routes.table_response import table_response
@@ -29,12 +31,17 @@ router = APIRouter(prefix="/v1/tables", tags=["tables"], route_class=CheckedBody
 @router.get("")
 def list_tables(
     components: ComponentsOf,
+    principal: PrincipalOf,
     page_size: Annotated[int, Query(ge=1, le=PAGE_SIZE_MAX)] = PAGE_SIZE,
     page_token: str | None = None,
 ) -> TableList:
-    """List the registered tables in alphabetical order, page by page."""
+    """List the registered tables that the client may read, in alphabetical order, page by page."""
     after = "" if page_token is None else _parse_token(page_token)
-    rest = [name for name in components.registry.identifiers() if name > after]
+    rest = [
+        name
+        for name in components.registry.identifiers()
+        if name > after and principal.may(AccessScope.READ, name)
+    ]
     page = rest[:page_size]
     names = [identifier.split(".", 1) for identifier in page]
     return TableList(

@@ -1,4 +1,7 @@
-"""Answer with the events of a subscription: ends with an `error` event where the subscription fails, so that clients know why."""
+"""Answer with the events of a subscription: ends with an `error` event where the subscription fails, so that clients know why.
+
+It also ends so when the client may not read the rows any more: before each event its token is checked again.
+"""
 
 from collections.abc import AsyncGenerator
 
@@ -8,8 +11,10 @@ from starlette.types import Receive, Scope, Send
 
 from braid.lake import LakeError
 from braid.registry.errors import RegistryError
+from braid.schemas import ProblemCode
 from braid.service.lifecycle import ServiceStops
 from braid.service.problems.error_handlers import on_own_error
+from braid.service.problems.problem_response import problem_response
 from braid.service.subscription.server_sent_events import MEDIA_TYPE, RETRY, server_sent_event
 from braid.service.subscription.subscription import Subscription
 
@@ -38,6 +43,10 @@ async def _events(request: Request, subscription: Subscription) -> AsyncGenerato
     events = subscription.events()
     try:
         async for event in events:
+            refusal = await request.state.access_refusal()
+            if refusal is not None:
+                yield _error_event(request, refusal.code, refusal.detail)
+                return
             yield event
     except (LakeError, RegistryError) as error:
         problem = await on_own_error(request, error)
@@ -46,3 +55,10 @@ async def _events(request: Request, subscription: Subscription) -> AsyncGenerato
         yield server_sent_event("error", bytes(problem.body))
     finally:
         await events.aclose()
+
+
+def _error_event(request: Request, code: ProblemCode, detail: str) -> bytes:
+    problem = problem_response(
+        code, detail, instance=request.url.path, request_id=request.state.request_id
+    )
+    return server_sent_event("error", bytes(problem.body))

@@ -63,6 +63,7 @@ def started(
     client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S)
     opened.enter_context(client)
     arguments = ["service", "--warehouse", str(warehouse), "--port", str(port)]
+    arguments.append("--no-access-control")
     child = supervisor.start_module(f"service of {module}", module, *arguments)
 
     def is_ready() -> bool:

@@ -14,7 +14,7 @@ import pytest
 
 from braid.demo.broker import KafkaBroker
 from braid.demo.ports import free_port
-from braid.demo.processes import Supervisor
+from braid.demo.processes import ChildProcess, Supervisor
 from braid.demo.s3_server import S3Server
 from braid.lake import SystemClock, path_for
 from braid.registry.store.progress import ProgressStore
@@ -32,7 +32,10 @@ class Deployment:
     Attributes:
         port: The port of the service.
         warehouse: The address of the warehouse.
+        metrics_token: The token with which metrics are read.
     """
+
+    metrics_token = f"braid_{'0' * 16}_{'ab' * 32}"
 
     def __init__(
         self, supervisor: Supervisor, folder: Path, *, store: S3Server, broker: KafkaBroker
@@ -45,6 +48,7 @@ class Deployment:
         secrets.mkdir()
         credentials = Path(store.environment["BRAID_STORE_CREDENTIALS"])
         (secrets / "store_credentials").write_bytes(credentials.read_bytes())
+        (secrets / "metrics_token").write_text(self.metrics_token)
         clusters = (ROOT / "containers/clusters.toml").read_text(encoding="utf-8")
         (folder / "clusters.toml").write_text(
             clusters.replace("broker:19092", broker.bootstrap_servers)
@@ -58,15 +62,15 @@ class Deployment:
             "8080": str(self.port),
         }
         # On one machine no two programs listen at one port.
-        self._metrics_ports = {name: free_port() for name in OWN}
+        self._metrics_ports = {name: free_port() for name in (*OWN, "tokens")}
 
-    def start(self, name: str) -> None:
+    def start(self, name: str) -> ChildProcess:
         """Start a program; it does not wait until it is ready."""
         service: Mapping[str, Any] = self._services[name]
         variables = service["environment"].items()
         environment = {key: self._here(value, name) for key, value in variables}
         arguments = [self._here(one, name) for one in service["command"]]
-        self._supervisor.start_module(name, "braid", *arguments, environment=environment)
+        return self._supervisor.start_module(name, "braid", *arguments, environment=environment)
 
     def is_healthy(self, name: str) -> bool:
         """Run the health check of a program, as Docker does."""
@@ -102,5 +106,8 @@ def test_the_programs_of_the_compose_file_become_healthy(
     wait_until(lambda: deployment.is_healthy("runner"), every_s=0.5)
     reports = ProgressStore(s3_file_io(s3_server), path_for(deployment.warehouse), SystemClock())
     assert [one.runner for one in reports.read_all().runners] == ["runner-1"]
+    assert deployment.start("tokens").wait(timeout_s=PATIENCE_S) == 0
     address = f"http://127.0.0.1:{deployment.port}/metrics"
-    assert "braid_build_info" in httpx.get(address, timeout=PATIENCE_S).text
+    assert httpx.get(address, timeout=PATIENCE_S).status_code == 401
+    headers = {"authorization": f"Bearer {deployment.metrics_token}"}
+    assert "braid_build_info" in httpx.get(address, timeout=PATIENCE_S, headers=headers).text

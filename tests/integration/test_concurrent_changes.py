@@ -197,6 +197,7 @@ def started(supervisor: Supervisor, warehouse: Path, processes: int) -> str:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     arguments = ["--warehouse", str(warehouse), "--port", str(port), "--workers", str(processes)]
+    arguments.append("--no-access-control")
     child = supervisor.start_module("service", "braid", "service", *arguments)
 
     def is_ready() -> bool:

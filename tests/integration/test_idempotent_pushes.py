@@ -188,6 +188,7 @@ def start(supervisor: Supervisor, folder: Path, port: int) -> ChildProcess:
         f"--warehouse={folder / 'warehouse'}",
         f"--clusters={folder / 'clusters.toml'}",
         f"--port={port}",
+        "--no-access-control",
     )
 
     def is_ready() -> bool:

@@ -28,7 +28,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     warehouse.mkdir()
     address = f"http://127.0.0.1:{port}"
     with Supervisor(tmp_path / "logs") as supervisor, Client(address) as client:
-        arguments = ("--warehouse", str(warehouse), "--port", str(port))
+        arguments = ("--warehouse", str(warehouse), "--port", str(port), "--no-access-control")
         child = supervisor.start_module("service", "braid", "service", *arguments)
 
         def is_ready() -> bool:

@@ -61,9 +61,8 @@ def client(port: int) -> httpx.Client:
 
 
 def start_service(supervisor: Supervisor, warehouse: Path, port: int) -> ChildProcess:
-    child = supervisor.start_module(
-        f"service-{port}", "braid", "service", "--warehouse", str(warehouse), "--port", str(port)
-    )
+    arguments = ("--warehouse", str(warehouse), "--port", str(port), "--no-access-control")
+    child = supervisor.start_module(f"service-{port}", "braid", "service", *arguments)
 
     def is_ready() -> bool:
         with suppress(httpx.TransportError):

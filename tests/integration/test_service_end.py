@@ -89,7 +89,7 @@ def _subscribe(url: str, events: list[Event], is_open: threading.Event) -> None:
 
 
 def _start(supervisor: Supervisor, warehouse: Path, port: int) -> ChildProcess:
-    options = ("--port", str(port), "--workers", "2", "--log-format", "json")
+    options = ("--port", str(port), "--workers", "2", "--log-format", "json", "--no-access-control")
     where = ("--warehouse", str(warehouse), "--drain-seconds", "600")  # until a second signal
     child = supervisor.start_module("service", "braid", "service", *where, *options)
 

@@ -171,6 +171,7 @@ def _start(supervisor: Supervisor, warehouse: Path, port: int) -> ChildProcess:
         str(port),
         "--workers",
         "2",
+        "--no-access-control",
     )
 
     def is_ready() -> bool:

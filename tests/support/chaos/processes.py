@@ -72,7 +72,8 @@ class Processes:
 
     def start_service(self) -> None:
         """Start the control plane; it answers later."""
-        self._start("service", "service", "--port", str(self.port), "--clusters", self._clusters)
+        options = ("--port", str(self.port), "--clusters", self._clusters, "--no-access-control")
+        self._start("service", "service", *options)
 
     def start_workers(self) -> None:
         """Start the runners and the compactor; they work later."""

@@ -84,6 +84,7 @@ def attacked_service(folder: Path, *, workers: int = 1) -> Iterator[AttackedServ
     with Supervisor(folder / "logs") as supervisor, Client(f"http://127.0.0.1:{port}") as client:
         options = {"warehouse": warehouse, "clusters": clusters, "port": port, "workers": workers}
         arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+        arguments.append("--no-access-control")
         process = supervisor.start_module("service", "braid", "service", *arguments)
         service = AttackedService(port=port, process_id=process.process_id, workers=workers)
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from braid.cli.main import app
 from braid.lake import InvalidRequest
-from braid.service.http.listening_sockets import address_of, listening_sockets
+from braid.service.http.listening_sockets import address_of, check_loopback, listening_sockets
 
 
 @pytest.fixture
@@ -81,3 +81,33 @@ def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path, taken: int) -> No
         f"error: cannot listen at 127.0.0.1:{taken}: Address already in use; "
         "hint: name another port with `--port`, or stop the process that listens there"
     ]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost"])
+def test_a_loopback_address_is_for_this_machine_alone(host: str) -> None:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(one) for one in listening_sockets(host, 0)]
+        check_loopback(host, sockets)
+        assert all(one.fileno() >= 0 for one in sockets)
+
+
+def test_an_address_that_others_can_reach_is_refused_without_access_control() -> None:
+    sockets = listening_sockets("0.0.0.0", 0)
+
+    with pytest.raises(InvalidRequest, match="other machines can reach"):
+        check_loopback("0.0.0.0", sockets)
+
+    assert all(one.fileno() == -1 for one in sockets)
+
+
+def test_a_service_without_access_control_does_not_start_where_others_can_reach_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "w").mkdir()
+    arguments = ["service", "--warehouse", str(tmp_path / "w"), "--port", "0"]
+
+    result = CliRunner().invoke(app, [*arguments, "--host", "0.0.0.0", "--no-access-control"])
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: without access control the service does not listen at")
+    assert "hint: leave out `--no-access-control`" in result.stderr
