@@ -23,6 +23,7 @@ def test_a_table_and_three_streams_are_registered_by_the_forms(
         page.get_by_label(f"Type of column {number}").fill(kind)
         page.get_by_label(f"Group of column {number}").fill(group)
     expect(page.get_by_text("The service would create this table.")).to_be_visible()
+    expect(page.locator(".note.good li").first).to_contain_text("creates the table")
     create = page.get_by_role("button", name="Create the table")
     expect(create).to_be_enabled()
     create.click()
@@ -32,6 +33,8 @@ def test_a_table_and_three_streams_are_registered_by_the_forms(
         page.get_by_role("link", name="Add a stream").first.click()
         page.get_by_label("Writes the group").select_option(group)
         page.get_by_label("Kafka topic").fill(f"{group}-topic")
+        if group == "ads":
+            page.get_by_label("After the registration").select_option("STOPPED")
         page.get_by_role("textbox", name="Value").fill('{"id": 1, "clicks": 2}')
         page.get_by_label("Kafka key").fill("1")
         expect(page.get_by_text("The service would register this stream.")).to_be_visible()
@@ -46,6 +49,8 @@ def test_a_table_and_three_streams_are_registered_by_the_forms(
     declared = bed.http.get("/v1/tables/web/visits").json()
     assert declared["spec"]["primary_key"] == ["id"]
     assert sorted(declared["streams"]) == ["ads", "search", "shop"]
+    waiting = bed.http.get("/v1/tables/web/visits/streams/ads").json()
+    assert waiting["desired_state"] == "STOPPED"
 
 
 def test_a_refusal_names_the_field_and_a_way_out(visitor: Visitor) -> None:

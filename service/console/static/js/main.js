@@ -3,7 +3,7 @@
 import { refused, signIn, signOut, token } from './api.js';
 import { html, render, signal, useEffect, useState } from './html.js';
 import { link, route } from './route.js';
-import { Empty, Head } from './parts/basics.js';
+import { Empty, Head, ProblemNote } from './parts/basics.js';
 import { Field } from './parts/forms.js';
 import { NewStream, NewTable } from './views/registration.js';
 import { StreamPage } from './views/stream.js';
@@ -77,7 +77,11 @@ function SignIn({ problem }) {
   return html`<form class="card sign-in" onSubmit=${submit}>
     <div class="body">
       <h1>Sign in</h1>
-      <p>${token.value ? problem.detail : 'This service answers only requests with a token.'}</p>
+      ${
+        token.value
+          ? html`<${ProblemNote} problem=${problem} />`
+          : html`<p>This service answers only requests with a token.</p>`
+      }
       <${Field} label="Token" type="password" value=${given} onInput=${setGiven}
         note="It is kept until this tab is closed, and sent as a header." />
       <p class="small quiet">Operators make tokens with <code>braid token create</code>.</p>

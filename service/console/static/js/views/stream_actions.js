@@ -270,7 +270,7 @@ function Letters({ path, reason, replay }) {
 const Letter = ({ letter, replay }) =>
   html`<details class="letter">
     <summary><span class="badge bad">${words(letter.reason)}</span> ${letter.message}
-      <span class="small quiet">partition ${letter.partition}, offset ${letter.offset}${letter.standing !== 'open' && ` · ${words(letter.standing)}`}</span></summary>
+      ${' '}<span class="small quiet">partition ${letter.partition}, offset ${letter.offset}${letter.standing !== 'open' && ` · ${words(letter.standing)}`}</span></summary>
     <div class="stack">
       <${CopyBlock} label=${`Value, ${bytes(letter.value_bytes)}`} text=${letter.value ?? 'The record has no value.'} />
       <${Facts} facts=${[
