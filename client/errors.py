@@ -154,6 +154,7 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.ORIGIN_REFUSED: AccessRefused,
     ProblemCode.UNAUTHENTICATED: Unauthenticated,
     ProblemCode.SCOPE_MISSING: ScopeMissing,
+    ProblemCode.COLUMN_MASKED: AccessRefused,
     ProblemCode.SIGNATURE_REFUSED: AccessRefused,
     ProblemCode.HOST_REFUSED: AccessRefused,
     ProblemCode.NOT_FOUND: NotFound,

@@ -2,16 +2,18 @@
 
 import re
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from braid.schemas.contract import Contract, at_most
 
 EVERY_TABLE: Final = "*"
 PATTERNS_MAX: Final = 100
 GRANTS_MAX: Final = 100
+MASKED_COLUMNS_MAX: Final = 1_000
 
+COLUMN_LENGTH_MAX: Final = 128  # characters
 _PATTERN: Final = re.compile(r"(?=.{3,161}\Z)(\w+\*?|\*)\.(\w+\*?|\*)", re.ASCII)
 _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}"
 
@@ -36,16 +38,32 @@ TablePattern = Annotated[str, AfterValidator(_check_pattern)]
 """`shop.orders`; `shop.*` or `shop.order_*`, where `*` stands for any further characters of the name; or `*`, every table."""
 
 
+ColumnName = Annotated[str, Field(min_length=1, max_length=COLUMN_LENGTH_MAX)]
+
+
 class Grant(Contract):
     """A scope, and the tables for which a client has it.
 
     Attributes:
         scope: What the client may do.
         tables: Patterns of tables' names, at least one.
+        masked_columns: Columns of these tables that the client may not see, unless another of its grants for a table shows
+            them; only with the scope `read`, because the others change tables.
     """
 
     scope: AccessScope
     tables: Annotated[tuple[TablePattern, ...], at_most(PATTERNS_MAX)] = Field(min_length=1)
+    # Left out without any, so that versions without masks go on reading grants that have none.
+    masked_columns: Annotated[tuple[ColumnName, ...], at_most(MASKED_COLUMNS_MAX)] = Field(
+        default=(), exclude_if=lambda columns: not columns
+    )
+
+    @model_validator(mode="after")
+    def _check_mask(self) -> Self:
+        if self.masked_columns and self.scope is not AccessScope.READ:
+            message = "columns can be masked in a grant of `read` alone: the other scopes change what a table has"
+            raise ValueError(message)
+        return self
 
     def __str__(self) -> str:
         """Return the grant as the command line takes it.
@@ -53,8 +71,11 @@ class Grant(Contract):
         Example:
             >>> str(Grant(scope=AccessScope.READ, tables=("shop.*", "crm.people")))
             'read:shop.*,crm.people'
+            >>> str(Grant(scope=AccessScope.READ, tables=("crm.*",), masked_columns=("email",)))
+            'read:crm.*:mask=email'
         """
-        return f"{self.scope.value}:{','.join(self.tables)}"
+        mask = f":mask={','.join(self.masked_columns)}" if self.masked_columns else ""
+        return f"{self.scope.value}:{','.join(self.tables)}{mask}"
 
 
 class AccessToken(Contract):

@@ -28,6 +28,7 @@ class ProblemCode(StrEnum):
     ORIGIN_REFUSED = "origin_refused"
     UNAUTHENTICATED = "unauthenticated"
     SCOPE_MISSING = "scope_missing"
+    COLUMN_MASKED = "column_masked"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     REQUEST_TIMEOUT = "request_timeout"
     TABLE_EXISTS = "table_exists"

@@ -9,10 +9,11 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.revision import Precondition
 from braid.schemas import Actor
 from braid.schemas.field_problems import SHOWN_MAX
+from braid.service.column_mask import ColumnMask
 from braid.service.components import Components
 from braid.service.control.confirmation import DESCRIPTION
 from braid.service.entity_tags import EntityTags, parse_entity_tags
-from braid.service.principal import Principal, principal_of
+from braid.service.principal import Principal, mask_of, principal_of
 from braid.service.scope_requests import named_request_of
 
 
@@ -42,6 +43,11 @@ async def get_actor(request: Request) -> Actor:
 
 
 ActorOf = Annotated[Actor, Depends(get_actor)]
+
+
+async def get_mask(request: Request, database: str, table: str) -> ColumnMask:
+    """Return the columns of the table in the address that the client may not see."""
+    return mask_of(request.scope, f"{database}.{table}")
 
 
 async def get_registrar(components: ComponentsOf, actor: ActorOf, request: Request) -> Registrar:
@@ -94,6 +100,7 @@ def set_etag(response: Response, revision: str) -> None:
 
 
 Confirm = Annotated[str | None, Query(description=DESCRIPTION)]
+MaskOf = Annotated[ColumnMask, Depends(get_mask)]
 RegistrarOf = Annotated[Registrar, Depends(get_registrar)]
 PrincipalOf = Annotated[Principal, Depends(get_principal)]
 PreconditionOf = Annotated[Precondition, Depends(get_precondition)]

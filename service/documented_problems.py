@@ -135,8 +135,11 @@ def _codes(method: str, path: str) -> Iterator[ProblemCode]:
     yield from _ALWAYS
     if path not in PROBES:
         yield ProblemCode.HOST_REFUSED
-    if SCOPES[method, path] is not None:
+    requirement = SCOPES[method, path]
+    if requirement is not None:
         yield from _IDENTIFIED
+        if requirement.may_be_masked:
+            yield ProblemCode.COLUMN_MASKED
     if method in STATE_CHANGING:
         yield from _CHANGING
     if is_remembered(method, path):

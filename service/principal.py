@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from fastapi import Request
+from starlette.types import Scope
 
 from braid.schemas.access import EVERY_TABLE, AccessScope, Grant
+from braid.service.column_mask import NO_MASK, ColumnMask
 
 _RANK: Final = {scope: rank for rank, scope in enumerate(AccessScope, start=1)}
 _NAME_MAX: Final = 161  # characters of `database.table`
@@ -21,7 +23,16 @@ class Principal:
         grants: What it may do.
     """
 
-    __slots__ = ("_known", "_patterns", "_rank_anywhere", "_rank_everywhere", "grants", "name")
+    __slots__ = (
+        "_known",
+        "_known_masks",
+        "_masks",
+        "_patterns",
+        "_rank_anywhere",
+        "_rank_everywhere",
+        "grants",
+        "name",
+    )
 
     def __init__(self, name: str, grants: Sequence[Grant]) -> None:
         self.name: Final = name
@@ -34,6 +45,9 @@ class Principal:
         self._rank_anywhere = _highest(grants)
         self._rank_everywhere = _highest(everywhere)
         self._known: dict[str, int] = {}
+        has_mask = any(grant.masked_columns for grant in grants)
+        self._masks = [(_tables_of(grant), frozenset(grant.masked_columns)) for grant in grants]
+        self._known_masks: dict[str, ColumnMask] | None = {} if has_mask else None
 
     def may(self, scope: AccessScope, table: str) -> bool:
         """Return whether it has a scope for a table, `database.table`."""
@@ -43,6 +57,18 @@ class Principal:
             if len(self._known) < _KNOWN_MAX and len(table) <= _NAME_MAX:
                 self._known[table] = rank
         return rank >= _RANK[scope]
+
+    def mask(self, table: str) -> ColumnMask:
+        """Return the columns of a table, `database.table`, that every grant for it masks."""
+        if self._known_masks is None:
+            return NO_MASK
+        mask = self._known_masks.get(table)
+        if mask is None:
+            masked = [columns for tables, columns in self._masks if tables.fullmatch(table)]
+            mask = ColumnMask(frozenset.intersection(*masked)) if masked else NO_MASK
+            if len(self._known_masks) < _KNOWN_MAX and len(table) <= _NAME_MAX:
+                self._known_masks[table] = mask
+        return mask
 
     def may_anywhere(self, scope: AccessScope) -> bool:
         """Return whether it has a scope for some table, whichever it is."""
@@ -61,6 +87,13 @@ def _highest(grants: Sequence[Grant]) -> int:
     return max((_RANK[grant.scope] for grant in grants), default=0)
 
 
+def _tables_of(grant: Grant) -> re.Pattern[str]:
+    """Return the pattern of the tables of a grant, every table included."""
+    if EVERY_TABLE in grant.tables:
+        return re.compile(".*", re.DOTALL)
+    return re.compile("|".join(map(_expression, grant.tables)))
+
+
 def _expression(pattern: str) -> str:
     """Return the regular expression of a `TablePattern`: `*` stands for characters of one name."""
     return re.escape(pattern).replace(r"\*", "[^.]*")
@@ -71,6 +104,13 @@ ANYONE: Final = Principal("anonymous", [Grant(scope=AccessScope.ADMIN, tables=(E
 
 NOBODY: Final = Principal("anonymous", [])
 """A client that has not identified itself, at an address that needs no scope."""
+
+
+def mask_of(scope: Scope, table: str) -> ColumnMask:
+    """Return the columns of a table, `database.table`, that the client of a request may not see."""
+    principal = scope["state"]["principal"]
+    assert isinstance(principal, Principal)
+    return principal.mask(table)
 
 
 def principal_of(request: Request) -> Principal:

@@ -27,6 +27,7 @@ from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import SnapshotInfo
 from braid.service.access.route_scopes import RouteScopes
 from braid.service.app import create_app, layers
+from braid.service.column_mask import ColumnMask
 from braid.service.control.row_lookup import RowNotFound
 from braid.service.control.row_request import row_request
 from braid.service.http.protocol import protocol_with
@@ -48,7 +49,9 @@ class RedisRows(RowAnswers):
         self._schema = schema
         self._redis = redis.asyncio.Redis(unix_socket_path=socket, single_connection_client=False)
 
-    async def row(self, identifier: str, query: bytes, accept: str | None = None) -> RowAnswer:
+    async def row(
+        self, identifier: str, query: bytes, accept: str | None = None, *, mask: ColumnMask
+    ) -> RowAnswer:
         """Return the answer to a request for one row; raises what `RowAnswers.row` raises."""
         request = row_request(self._schema, parse_query(query))
         key = parse_key(self._schema, request.key)

@@ -32,8 +32,8 @@ def create(
         list[str],
         typer.Option(
             help="A scope (read, write, operate, admin) and tables: read:shop.*,crm.people; `*` for every "
-            "table. May be repeated.",
-            metavar="SCOPE:TABLES",
+            "table. read:crm.*:mask=email,phone hides columns. May be repeated.",
+            metavar="SCOPE:TABLES[:mask=COLUMNS]",
         ),
     ],
     expires: Annotated[

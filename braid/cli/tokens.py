@@ -11,7 +11,7 @@ import typer
 from pydantic import ValidationError
 
 from braid.cli.arguments import refuse
-from braid.cli.audit import record
+from braid.cli.audit import command_actor, record
 from braid.lake import SystemClock, file_io_for
 from braid.registry.store.access_tokens import AccessTokens, random_text, token_of
 from braid.schemas import AuditAction, AuditChange
@@ -20,18 +20,30 @@ from braid.schemas.field_problems import json_pointer
 from braid.service.times import iso_utc
 
 _SCOPES: Final = ", ".join(AccessScope)
+_MASK: Final = ":mask="
 
 
 def parse_grant(text: str) -> Grant:
-    """Return the grant of a text such as `read:shop.*,crm.people`; exit with one line for other texts."""
-    scope, _, tables = text.partition(":")
+    """Return the grant of a text such as `read:shop.*,crm.people:mask=email`; exit with one line for other texts."""
+    scope, _, rest = text.partition(":")
+    tables, _, masked = rest.partition(_MASK)
     if scope not in set(AccessScope):
         refuse("--grant", text, f"expected SCOPE:TABLES, where SCOPE is one of {_SCOPES}")
     try:
-        return Grant(scope=AccessScope(scope), tables=tuple(tables.split(",")))
+        return Grant(
+            scope=AccessScope(scope),
+            tables=tuple(tables.split(",")),
+            masked_columns=tuple(masked.split(",")) if _MASK in rest else (),
+        )
     except ValidationError as error:
-        message = error.errors()[0]["msg"].removeprefix("Value error, ")
-        refuse("--grant", text, f"for each table {message}")
+        (first, *_) = error.errors()
+        message = first["msg"].removeprefix("Value error, ")
+        what = {"tables": "for each table ", "masked_columns": "for each column "}
+        refuse(
+            "--grant",
+            text,
+            f"{what.get(str(first['loc'][0]) if first['loc'] else '', '')}{message}",
+        )
 
 
 def create(
@@ -100,7 +112,7 @@ def _change(name: str, *, before: object = None, after: object = None) -> AuditC
 
 
 def _tokens(warehouse: str) -> AccessTokens:
-    return AccessTokens(file_io_for(warehouse), warehouse, SystemClock())
+    return AccessTokens(file_io_for(warehouse), warehouse, SystemClock(), actor=command_actor())
 
 
 def _shown(grants: Sequence[Grant]) -> str:

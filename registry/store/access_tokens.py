@@ -9,6 +9,9 @@ guessed, however fast the guesses are checked.
 
 A token with a field that this version does not know may be restricted by it. So it counts as unreadable, and
 is refused, but stays in the document when that is written again.
+
+Each version of the document has the entry of its change in the audit log, as versions of tables' documents have (`audit_log`). An
+entry has the name and the grants of a token, neither its secret nor its digest.
 """
 
 import base64
@@ -26,13 +29,18 @@ from pydantic import ValidationError
 from braid.lake import Clock, CorruptData, FileIO, InvalidRequest
 from braid.registry.errors import RegistryConflict
 from braid.registry.store import paths
+from braid.registry.store.audit_log import UNKNOWN_ACTOR, AuditLog, AuditNote
 from braid.registry.store.versions import VersionedFile
+from braid.schemas import Actor, AuditAction, AuditChange
 from braid.schemas.access import AccessToken, Grant
+from braid.schemas.field_problems import json_pointer
 
 TOKENS_MAX: Final = 1_000
 """Every process keeps all tokens in memory."""
 
 _ATTEMPTS: Final = 20
+_AUDIT: Final = "audit"
+_TOLD: Final = ("id", "grants", "expires_ms")
 _ID_BYTES: Final = 8
 _SECRET_BYTES: Final = 32
 
@@ -120,9 +128,22 @@ class StoredTokens:
 class AccessTokens:
     """Reads and changes the tokens of a warehouse; keeps nothing in memory."""
 
-    def __init__(self, file_io: FileIO, warehouse: str, clock: Clock) -> None:
+    def __init__(
+        self, file_io: FileIO, warehouse: str, clock: Clock, *, actor: Actor = UNKNOWN_ACTOR
+    ) -> None:
+        """Create the object; reads nothing yet.
+
+        Args:
+            file_io: Storage.
+            warehouse: Absolute path.
+            clock: Gives the times of changes.
+            actor: Whom the audit log names as the one who makes and revokes tokens.
+        """
         directory = paths.access_tokens_directory(warehouse)
         self._file = VersionedFile(file_io, directory, clock=clock)
+        self._audit = AuditLog(file_io, warehouse, clock)
+        self._clock = clock
+        self._actor = actor
 
     def stored(self) -> StoredTokens:
         """Return all tokens. One list and one read.
@@ -169,7 +190,7 @@ class AccessTokens:
                 raise InvalidRequest(message)
             return [*entries, token.model_dump(mode="json")]
 
-        self._change(change)
+        self._change(AuditAction.CREATE_TOKEN, token.name, change)
 
     def revoke(self, name: str) -> None:
         """Remove a token.
@@ -186,16 +207,44 @@ class AccessTokens:
                 raise InvalidRequest(message)
             return kept
 
-        self._change(change)
+        self._change(AuditAction.REVOKE_TOKEN, name, change)
 
-    def _change(self, change: Callable[[Entries], Entries]) -> None:
+    def held_entry(self) -> dict[str, Any] | None:
+        """Return the entry of the audit log that the newest version holds, as it is stored; None if it holds none.
+
+        Raises:
+            CorruptData: The document is not readable.
+        """
+        return _held_entry(self._newest()[1])
+
+    def _change(self, action: AuditAction, name: str, change: Callable[[Entries], Entries]) -> None:
+        note = AuditNote(actor=self._actor, action=action)
         for _ in range(_ATTEMPTS):
             version, content = self._newest()
-            entries = _entries(content)
-            tokens = change(entries)
-            if tokens is entries:
+            before = _entries(content)
+            after = change(before)
+            if after is before:
                 return
-            changed = {**content, "tokens": tokens, "write_id": str(uuid4())}
+            held = _held_entry(content)
+            last_ms = 0 if held is None else self._audit.keep(held)
+            entry = note.entry(
+                None,
+                time_ms=max(last_ms, self._clock.now_ms()),
+                version=version + 1,
+                changes=(
+                    AuditChange(
+                        pointer=json_pointer(("tokens", name)),
+                        before=_told(before, name),
+                        after=_told(after, name),
+                    ),
+                ),
+            )
+            changed = {
+                **content,
+                "tokens": after,
+                "write_id": str(uuid4()),
+                _AUDIT: entry.model_dump(mode="json", exclude_none=True),
+            }
             data = orjson.dumps(changed, option=orjson.OPT_INDENT_2)
             if self._file.create(version + 1, data):
                 return
@@ -228,6 +277,17 @@ def _entries(content: dict[str, Any]) -> Entries:
 def _is_same(entry: dict[str, Any], token: AccessToken) -> bool:
     """Return whether an entry differs from a token in nothing but the time of its creation."""
     return {**entry, "created_ms": token.created_ms} == token.model_dump(mode="json")
+
+
+def _told(entries: Entries, name: str) -> dict[str, Any] | None:
+    """Return what the audit log says of a token; None if there is none of the name."""
+    entry = next((one for one in entries if _name(one) == name), None)
+    return None if entry is None else {key: entry[key] for key in _TOLD if key in entry}
+
+
+def _held_entry(content: dict[str, Any]) -> dict[str, Any] | None:
+    held = content.get(_AUDIT)
+    return held if isinstance(held, dict) else None
 
 
 def _name(entry: dict[str, Any]) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from braid.lake import FileIO
+from braid.lake import CorruptData, FileIO
 from braid.registry.store.audit_log import EntryName, day_of
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.stored_documents import parse_stored
@@ -123,17 +123,19 @@ class AuditPages:
     def _held(self, table: str | None) -> Mapping[EntryName, AuditEntry]:
         """Return the entries that the newest versions of documents hold, whether or not the log has them."""
         tables = self._store.identifiers() if table is None else [table]
-        entries = self._at_once(self._held_entry, tables)
+        entries = [*self._at_once(self._held_entry, tables)]
+        if table is None:
+            entries.append(self._tokens_entry())
         return {EntryName.of(entry): entry for entry in entries if entry is not None}
 
     def _held_entry(self, identifier: str) -> AuditEntry | None:
         newest = self._store.newest(identifier)
-        held = None if newest is None else self._store.held_entry(identifier, newest)
-        if held is None:
-            return None
+        return None if newest is None else _parsed(self._store.held_entry(identifier, newest))
+
+    def _tokens_entry(self) -> AuditEntry | None:
         try:
-            return parse_stored(AuditEntry, held)
-        except ValidationError:  # one unreadable document does not hide the entries of all others
+            return _parsed(self._store.access_tokens().held_entry())
+        except CorruptData:
             return None
 
     def _names(
@@ -169,6 +171,14 @@ class AuditPages:
             return list(map(function, arguments))
         with ThreadPoolExecutor(at_once) as readers:
             return list(readers.map(function, arguments))
+
+
+def _parsed(held: Mapping[str, Any] | None) -> AuditEntry | None:
+    """Return an entry; None for one that cannot be read: it does not hide those of other documents."""
+    try:
+        return None if held is None else parse_stored(AuditEntry, held)
+    except ValidationError:
+        return None
 
 
 def _may_match(day: str, conditions: AuditFilter, before: EntryName | None) -> bool:

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from braid.lake import Catalog, Clock, FileIO, LakeError, TableNotFound, TableSchema
 from braid.registry.errors import FeaturesMissing, RegistryConflict
 from braid.registry.store import paths
+from braid.registry.store.access_tokens import AccessTokens
 from braid.registry.store.audit_log import AuditLog, AuditNote
 from braid.registry.store.document_changes import bounded_changes, document_changes
 from braid.registry.store.leases import LeaseStore
@@ -82,6 +83,10 @@ class RegistryStore:
     def leases(self) -> LeaseStore:
         """Return the leases of the same warehouse."""
         return LeaseStore(self._file_io, self._warehouse, self._clock)
+
+    def access_tokens(self) -> AccessTokens:
+        """Return the access tokens of the same warehouse."""
+        return AccessTokens(self._file_io, self._warehouse, self._clock)
 
     def new_names(self) -> NewNames:
         """Return the names of tables that are being created in the same warehouse."""

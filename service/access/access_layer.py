@@ -80,6 +80,8 @@ class AccessLayer:
             principal = await self._identities.found(credentials)
         if not requirement.is_met(principal, route.table):
             raise ScopeMissing(principal, requirement, route.table)
+        if not requirement.leaves_out_masked and principal.mask(route.table).columns:
+            raise MaskedAnswer(route.table)
         return principal
 
 
@@ -106,6 +108,14 @@ class ScopeMissing(Refusal):
             message=f"expected a grant of `{scope}`, or of a scope that includes it, for {place}",
             hint=f"operators give it with `braid token create NAME --grant {scope}:{pattern}`, or in the file of issuers",
         )
+
+
+class MaskedAnswer(Refusal):
+    """The answer has all columns of a table, of which some are masked for the client."""
+
+    def __init__(self, table: str) -> None:
+        detail = f"you may not see all columns of {table[:200]}, as this answer has them"
+        super().__init__(detail, code=ProblemCode.COLUMN_MASKED, error=None)
 
 
 def _credentials_of(scope: Scope) -> bytes | None:

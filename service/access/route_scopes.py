@@ -36,11 +36,19 @@ class Requirement:
         scope: The scope.
         reach: The tables for which it is needed.
         may_be_signed: Whether the signature of the body can take the place of a token, where operators declare one.
+        leaves_out_masked: Whether the answer has nothing of columns that are masked for the client. Other routes are refused to
+            a client with masked columns of the table.
     """
 
     scope: AccessScope
     reach: Reach = Reach.TABLE
     may_be_signed: bool = False
+    leaves_out_masked: bool = False
+
+    @property
+    def may_be_masked(self) -> bool:
+        """Whether a client with masked columns may have what the route needs: such clients only read."""
+        return self.reach is Reach.TABLE and self.scope is AccessScope.READ
 
     def is_met(self, principal: Principal, table: str) -> bool:
         """Return whether a client may use the route, with the table in the address, if there is one."""
@@ -55,6 +63,7 @@ PUBLIC: Final = None
 """Needs no identification: probes, and what is equal in every deployment of a version."""
 
 READ: Final = Requirement(scope=_READ)
+READ_VISIBLE: Final = Requirement(scope=_READ, leaves_out_masked=True)
 WRITE: Final = Requirement(scope=_WRITE)
 OPERATE: Final = Requirement(scope=_OPERATE)
 ADMIN: Final = Requirement(scope=_ADMIN)
@@ -76,21 +85,21 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
     ("GET", "/v1/tables"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("GET", "/v1/audit"): Requirement(scope=_ADMIN, reach=Reach.EVERY_TABLE),
     ("GET", f"{_TABLE}/audit"): ADMIN,
-    ("GET", _TABLE): READ,
+    ("GET", _TABLE): READ_VISIBLE,
     ("PUT", _TABLE): ADMIN,
     ("PATCH", _TABLE): ADMIN,
     ("DELETE", _TABLE): ADMIN,
     ("POST", f"{_TABLE}/validate"): READ,
     ("POST", f"{_TABLE}/validate-patch"): READ,
     ("POST", f"{_TABLE}:test"): READ,
-    ("GET", f"{_TABLE}/schemas"): READ,
+    ("GET", f"{_TABLE}/schemas"): READ_VISIBLE,
     ("POST", f"{_TABLE}/schema-changes"): ADMIN,
     ("POST", f"{_TABLE}/schema-changes/validate"): READ,
     ("GET", f"{_TABLE}/maintenance"): READ,
     ("GET", f"{_TABLE}/history"): READ,
     ("GET", f"{_TABLE}/inspect/{{view}}"): READ,
     ("GET", f"{_TABLE}/streams"): READ,
-    ("GET", _STREAM): READ,
+    ("GET", _STREAM): READ_VISIBLE,
     ("PUT", _STREAM): ADMIN,
     ("PATCH", _STREAM): ADMIN,
     ("DELETE", _STREAM): ADMIN,
@@ -109,22 +118,22 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
     ("POST", f"{_STREAM}/dead-letters/replay"): OPERATE,
     ("DELETE", f"{_STREAM}/dead-letters/replay"): OPERATE,
     ("POST", f"{_STREAM}/records"): Requirement(scope=_WRITE, may_be_signed=True),
-    ("GET", f"{_TABLE}/rows"): READ,
-    ("GET", f"{_TABLE}/rows/status"): READ,
-    ("POST", f"{_TABLE}/rows/lookup"): READ,
-    ("POST", f"{_TABLE}/rows/scan"): READ,
-    ("GET", f"{_TABLE}/rows/events"): READ,
-    ("POST", f"{_TABLE}/rows/events"): READ,
+    ("GET", f"{_TABLE}/rows"): READ_VISIBLE,
+    ("GET", f"{_TABLE}/rows/status"): READ_VISIBLE,
+    ("POST", f"{_TABLE}/rows/lookup"): READ_VISIBLE,
+    ("POST", f"{_TABLE}/rows/scan"): READ_VISIBLE,
+    ("GET", f"{_TABLE}/rows/events"): READ_VISIBLE,
+    ("POST", f"{_TABLE}/rows/events"): READ_VISIBLE,
     ("GET", f"{_TABLE}/rows/explain"): READ,
     ("POST", f"{_TABLE}/rows/explain"): READ,
     ("GET", f"{_TABLE}/rows/outcomes"): READ,
     ("GET", f"{_TABLE}/rows/certificate"): READ,
-    ("GET", f"{_TABLE}/views/{{view}}/rows"): READ,
-    ("POST", f"{_TABLE}/views/{{view}}/lookup"): READ,
-    ("GET", f"{_TABLE}/indexes/{{index}}/rows"): READ,
-    ("GET", f"{_TABLE}/completeness"): READ,
-    ("GET", f"{_TABLE}/changes"): READ,
-    ("GET", f"{_TABLE}/consumers"): READ,
+    ("GET", f"{_TABLE}/views/{{view}}/rows"): READ_VISIBLE,
+    ("POST", f"{_TABLE}/views/{{view}}/lookup"): READ_VISIBLE,
+    ("GET", f"{_TABLE}/indexes/{{index}}/rows"): READ_VISIBLE,
+    ("GET", f"{_TABLE}/completeness"): READ_VISIBLE,
+    ("GET", f"{_TABLE}/changes"): READ_VISIBLE,
+    ("GET", f"{_TABLE}/consumers"): READ_VISIBLE,
     ("PUT", _CONSUMER): WRITE,
     ("DELETE", _CONSUMER): WRITE,
 }

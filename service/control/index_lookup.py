@@ -16,6 +16,7 @@ from braid.lake import InvalidRequest, LakeError, Problem, TableSchema, ValueLoo
 from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import LookupIndexSpec, TableDocument
 from braid.schemas.field_problems import quoted_list
+from braid.service.column_mask import ColumnMask
 from braid.service.control.page_token import decode_token, encode_token
 from braid.service.control.read_at_parameters import split_parameters
 from braid.service.control.row_lookup import LookedUp
@@ -72,7 +73,12 @@ def index_named(document: TableDocument, name: str) -> LookupIndexSpec:
 
 
 def index_request(
-    table: str, schema: TableSchema, index: LookupIndexSpec, parameters: Sequence[tuple[str, str]]
+    table: str,
+    schema: TableSchema,
+    index: LookupIndexSpec,
+    parameters: Sequence[tuple[str, str]],
+    *,
+    mask: ColumnMask,
 ) -> IndexRequest:
     """Return the request that parameters make; a parameter with the name of a column of the index is that column's value.
 
@@ -81,16 +87,21 @@ def index_request(
         schema: The schema of what is served.
         index: The index.
         parameters: Names and texts.
+        mask: The columns that the client may not see.
 
     Raises:
+        ColumnMasked: The client may not see a column of the index or of the answer.
         KeyRefused: The parameters do not give one value of each column.
         InvalidRequest: Another parameter is not valid.
     """
     names = [name for name in INDEX_PARAMETERS if name not in index.columns]
     given, values = split_parameters(parameters, names, summary=_SUMMARY)
+    mask.check_named(index.columns)
     columns = given.get("columns")
-    shown = [field.name for field in shown_fields(schema)]
-    wanted = shown if columns is None else list(dict.fromkeys(columns.split(",")))
+    requested = None if columns is None else list(dict.fromkeys(columns.split(",")))
+    wanted = mask.visible(schema, requested)
+    if wanted is None:
+        wanted = tuple(field.name for field in shown_fields(schema))
     unknown = [name for name in wanted if name not in schema.fields_by_name]
     if unknown:
         raise _refused(field="columns", value=unknown[0], message="the table has no such column")
@@ -98,7 +109,7 @@ def index_request(
     digest, token = _digest(table, wanted_values), given.get("page_token")
     return IndexRequest(
         values=wanted_values,
-        columns=tuple(wanted),
+        columns=wanted,
         page_size=_page_size(given.get("page_size")),
         after=None if token is None else _after(token, of=digest),
         digest=digest,

@@ -210,7 +210,8 @@ def find_rows_as_arrow(
 def _arrow_columns(at: LookedUp, columns: Sequence[str] | None) -> list[str]:
     """Return the requested columns, before them those of the key that were not requested."""
     schema = at.lookup.schema
-    names = [field.name for field in shown_fields(schema)] if columns is None else list(columns)
+    shown = (field.name for field in shown_fields(schema)) if at.shown is None else at.shown
+    names = [*(shown if columns is None else columns)]
     return [*(name for name in schema.primary_keys if name not in names), *names]
 
 

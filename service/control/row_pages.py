@@ -32,6 +32,7 @@ from braid.lake import (
 from braid.registry.layout.physical_table import physical_groups, shown_fields
 from braid.schemas import FieldProblem, GroupState, TableDocument
 from braid.schemas.api import RowScan, StatusFilter, Visibility
+from braid.service.column_mask import ColumnMask
 from braid.service.control.consumers import end_lease
 from braid.service.control.group_states import group_states
 from braid.service.control.row_lookup import measured_ms, snapshot_fields
@@ -71,7 +72,12 @@ class RowsOfPage:
 
 
 def read_first_page(
-    table: Table, document: TableDocument | None, scan: RowScan, *, verified_ms: int
+    table: Table,
+    document: TableDocument | None,
+    scan: RowScan,
+    *,
+    verified_ms: int,
+    mask: ColumnMask,
 ) -> RowsOfPage:
     """Return the first page of a request.
 
@@ -80,8 +86,10 @@ def read_first_page(
         document: Its declaration; None: the table is not registered.
         scan: The request.
         verified_ms: A time just before now, milliseconds since 1970.
+        mask: The columns that the client may not see.
 
     Raises:
+        ColumnMasked: The client may not see the rows, a column or the status.
         InvalidRequest: The range, the conditions, the columns or the state do not fit the table.
         FieldsRefused: The same, with the place in the body.
     """
@@ -91,7 +99,13 @@ def read_first_page(
     position = PagePosition(
         table=table.identifier,
         scan=scan.model_copy(
-            update={"limit": RowScan().limit, "min_snapshot": None, "read_after": None}
+            update={
+                "limit": RowScan().limit,
+                "min_snapshot": None,
+                "read_after": None,
+                # So that the token says which columns its client may see.
+                "columns": mask.visible(keys.schema, scan.columns),
+            }
         ),
         snapshot_id=0 if snapshot is None else snapshot.id,
         snapshot_uuid=None if snapshot is None else snapshot.uuid,
@@ -101,19 +115,24 @@ def read_first_page(
         measured_ms=measured_ms(snapshot, verified_ms, is_newest=at.is_newest),
         after={},
     )
+    _check_status(document, keys.schema, scan, mask)
     return _read(table, keys, document, position, limit=scan.limit)
 
 
-def read_next_page(table: Table, document: TableDocument | None, scan: RowScan) -> RowsOfPage:
+def read_next_page(
+    table: Table, document: TableDocument | None, scan: RowScan, *, mask: ColumnMask
+) -> RowsOfPage:
     """Return the page after the one that has returned `scan.page_token`.
 
     Raises:
+        ColumnMasked: The token is of a client that sees more.
         InvalidRequest: The token is not one for rows of this table, or the request has a field that the token stands for.
         PagesExpired: The snapshot is not kept any more, or the columns of the conditions have changed.
     """
     assert scan.page_token is not None, "the first page has no token"
     _check_alone(scan)
     position = parse_token(scan.page_token, table=table.identifier)
+    mask.check_page(position.scan.columns)
     is_merged = position.scan.visibility is Visibility.MERGED
     try:
         keys = table.scan(at=_state(position), merged=is_merged, schema_id=position.schema_id)
@@ -125,6 +144,8 @@ def read_next_page(table: Table, document: TableDocument | None, scan: RowScan) 
     if found is None or (found.id, found.uuid) != (position.snapshot_id, position.snapshot_uuid):
         reason = f"snapshot {position.snapshot_id} is another one than that of the first page"
         raise _expired(position, reason)
+    mask.check_rows(keys.schema)
+    _check_status(document, keys.schema, position.scan, mask)
     if position.scan.status is not None and document is not None:
         now = status_columns(document, table.schema)
         if now != status_columns(document, keys.schema):
@@ -163,6 +184,14 @@ def _read(
         snapshot=snapshot_fields(keys.snapshot, position.verified_ms, hidden=keys.hidden),
         next_page_token=token,
     )
+
+
+def _check_status(
+    document: TableDocument | None, schema: TableSchema, scan: RowScan, mask: ColumnMask
+) -> None:
+    """Refuse conditions on states that tell something about a masked column."""
+    if document is not None and scan.status is not None:
+        mask.check_status(document, schema)
 
 
 def _state(position: PagePosition) -> ReadAt:

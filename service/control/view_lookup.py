@@ -26,6 +26,7 @@ from braid.schemas import (
     ViewSpec,
 )
 from braid.schemas.field_problems import display_text, quoted_list
+from braid.service.column_mask import ColumnMask
 from braid.service.control.row_lookup import LookedUp, RowNotFound, WriteRow, row_not_found
 from braid.service.control.row_status import StatusRules
 
@@ -106,6 +107,7 @@ def find_view_row(
     plan: ViewPlan,
     parameters: Sequence[tuple[str, str]],
     *,
+    mask: ColumnMask,
     columns: Sequence[str] | None = None,
     integers_as_text: bool = False,
 ) -> dict[str, Any]:
@@ -115,7 +117,8 @@ def find_view_row(
         at: The snapshot.
         plan: The view, with the schema of the snapshot.
         parameters: The key's columns and their texts.
-        columns: Names of the view's columns to answer, in order; None: all.
+        mask: The columns of the table that the client may not see.
+        columns: Names of the view's columns to answer, in order; None: all that the client may see.
         integers_as_text: Values of BIGINT are text.
 
     Raises:
@@ -123,7 +126,7 @@ def find_view_row(
         KeyRefused: The parameters are not a key of the table.
         InvalidRequest: The view has no column of a name in `columns`.
     """
-    shown = _shown_columns(plan.view, columns)
+    shown = _shown_columns(plan, columns, mask)
     key = parse_key(plan.schema, parameters)
     row = at.get(key, columns=plan.columns)
     if row is None:
@@ -142,11 +145,12 @@ def find_view_rows(
     plan: ViewPlan,
     keys: Sequence[Mapping[str, str | int | float]],
     *,
+    mask: ColumnMask,
     columns: Sequence[str] | None = None,
     integers_as_text: bool = False,
 ) -> list[dict[str, Any] | None]:
     """Return what a view answers for several keys, in their order, None instead of not found; see `find_view_row`."""
-    shown = _shown_columns(plan.view, columns)
+    shown = _shown_columns(plan, columns, mask)
     parsed = parse_keys(plan.schema, keys)
     rows = at.lookup.get_many(parsed, columns=plan.columns)
     answered = _Answered(plan, shown, at.snapshot, at.verified_ms, integers_as_text)
@@ -164,11 +168,18 @@ def _is_of_view(view: ViewSpec, group: SequenceGroupSpec) -> bool:
     )
 
 
-def _shown_columns(view: ViewSpec, names: Sequence[str] | None) -> dict[str, str]:
-    """Return the table's column for each name in the answer, in its order."""
+def _shown_columns(plan: ViewPlan, names: Sequence[str] | None, mask: ColumnMask) -> dict[str, str]:
+    """Return the table's column for each name in the answer, in its order.
+
+    Raises:
+        InvalidRequest: The view has no column of a name.
+        ColumnMasked: The client may not see a column of a name, or the status of the row.
+    """
+    view = plan.view
     known = {one.shown_name: one.column for one in view.columns}
+    mask.check_status_columns(plan.rules.columns)
     if names is None:
-        return known
+        return {name: column for name, column in known.items() if column not in mask.columns}
     unknown = [name for name in names if name not in known]
     if unknown:
         hint = f"columns: {quoted_list(known)}"
@@ -178,6 +189,7 @@ def _shown_columns(view: ViewSpec, names: Sequence[str] | None) -> dict[str, str
         ]
         summary = f"the feature view {view.name} has no column {unknown[0]}"
         raise InvalidRequest(summary, problems=problems)
+    mask.check_named(known[name] for name in names)
     return {name: known[name] for name in names}
 
 

@@ -20,6 +20,7 @@ from braid.schemas.api import RowKeys
 from braid.service.body_thread import SMALL, BodyThread
 from braid.service.checked_body import checked
 from braid.service.control.row_lookup import RowNotFound
+from braid.service.principal import mask_of
 from braid.service.problems.error_handlers import on_own_error
 from braid.service.replayed_body import replayed
 from braid.service.scope_headers import header_of
@@ -48,8 +49,9 @@ class RowDispatch:
         if method == "GET" and (found := _PATH.fullmatch(scope["path"])):
             accept = header_of(scope, b"accept")
             scope[ROUTE] = _route_of(found)
+            table = f"{found[1]}.{found[2]}"
             answer = self._answer_to(found, accept)
-            answering = answer(f"{found[1]}.{found[2]}", scope["query_string"])
+            answering = answer(table, scope["query_string"], mask=mask_of(scope, table))
             await _send(answering, scope, receive, send)
         elif method == "POST" and (found := _LOOKUP.fullmatch(scope["path"])):
             await self._look_up(found, scope, receive, send)
@@ -58,7 +60,7 @@ class RowDispatch:
 
     def _answer_to(
         self, found: re.Match[str], accept: str | None
-    ) -> Callable[[str, bytes], Awaitable[RowAnswer]]:
+    ) -> Callable[..., Awaitable[RowAnswer]]:
         """Return the function that answers a request for an address, from its table and query."""
         if found["view"] is not None:
             return partial(self._rows.view_row, view=found["view"])
@@ -79,10 +81,11 @@ class RowDispatch:
         scope[ROUTE] = (
             f"{_TABLE}/rows/lookup" if view is None else f"{_TABLE}/views/{{view}}/lookup"
         )
+        mask = mask_of(scope, table)
         answering = (
-            self._rows.rows(table, keys, header_of(scope, b"accept"))
+            self._rows.rows(table, keys, header_of(scope, b"accept"), mask=mask)
             if view is None
-            else self._rows.view_rows(table, keys, view=view)
+            else self._rows.view_rows(table, keys, view=view, mask=mask)
         )
         await _send(answering, scope, receive, send)
 

@@ -7,6 +7,7 @@
 | scope_missing          | 403    | asks the operators for a token with the scope        |
 | origin_refused         | 403    | asks the operators to allow its site                 |
 | signature_refused      | 403    | signs the body with the secret of the topic          |
+| column_masked          | 403    | names other columns, or asks the operators           |
 | not_found              | 404    | fixes the address                                    |
 | table_not_found        | 404    | fixes the name                                       |
 | stream_not_found       | 404    | fixes the name                                       |
@@ -75,6 +76,7 @@ from braid.registry.errors import (
     StreamNotStopped,
 )
 from braid.schemas import ProblemCode
+from braid.service.column_mask import ColumnMasked
 from braid.service.control.index_lookup import IndexNotBuilt, IndexNotFound
 from braid.service.control.push import SenderUnknown, SignatureRefused
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
@@ -91,6 +93,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.SCOPE_MISSING: (403, "The client may not do this"),
     ProblemCode.ORIGIN_REFUSED: (403, "The request comes from another site"),
     ProblemCode.SIGNATURE_REFUSED: (403, "The request is not signed as it has to be"),
+    ProblemCode.COLUMN_MASKED: (403, "A column is masked"),
     ProblemCode.NOT_FOUND: (404, "There is nothing at this address"),
     ProblemCode.TABLE_NOT_FOUND: (404, "There is no such table"),
     ProblemCode.STREAM_NOT_FOUND: (404, "The table has no such stream"),
@@ -134,6 +137,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     StreamNotStopped: ProblemCode.STREAM_NOT_STOPPED,
     FeaturesMissing: ProblemCode.FEATURES_MISSING,
     StreamNotRunning: ProblemCode.STREAM_NOT_RUNNING,
+    ColumnMasked: ProblemCode.COLUMN_MASKED,
     RowNotFound: ProblemCode.ROW_NOT_FOUND,
     IndexNotFound: ProblemCode.INDEX_NOT_FOUND,
     IndexNotBuilt: ProblemCode.NOT_READY,

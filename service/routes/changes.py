@@ -21,6 +21,7 @@ from braid.service.dependencies import (
     ActorOf,
     ComponentsOf,
     Confirm,
+    MaskOf,
     PreconditionOf,
     set_etag,
 )
@@ -53,6 +54,7 @@ SnapshotId = Annotated[int | None, Query(ge=0, le=SNAPSHOT_ID_MAX)]
 )
 def get_changes(
     components: ComponentsOf,
+    mask: MaskOf,
     database: str,
     table: str,
     after_snapshot_id: SnapshotId = None,
@@ -80,10 +82,12 @@ def get_changes(
             ),
             mode=mode,
             consumer=consumer,
-            columns=None if columns is None else tuple(columns.split(",")),
+            columns=mask.visible(found.schema, None if columns is None else columns.split(",")),
         )
     else:
         position = position_of(found, page_token)
+        mask.check_page(position.columns)
+        mask.check_rows(found.schema)
     return json_response(read_page(found, position, page_size=page_size))
 
 

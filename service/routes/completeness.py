@@ -22,7 +22,7 @@ from braid.service.components import Components
 from braid.service.control.row_lookup import snapshot_fields
 from braid.service.control.row_status import complete_when
 from braid.service.control.stream_status import stream_status
-from braid.service.dependencies import ComponentsOf
+from braid.service.dependencies import ComponentsOf, MaskOf
 from braid.service.times import iso_utc
 
 router = APIRouter(prefix="/v1/tables/{database}/{table}/completeness", tags=["rows"])
@@ -46,6 +46,7 @@ router = APIRouter(prefix="/v1/tables/{database}/{table}/completeness", tags=["r
 )
 def get_completeness(
     components: ComponentsOf,
+    mask: MaskOf,
     database: str,
     table: str,
     response: Response,
@@ -57,6 +58,7 @@ def get_completeness(
     at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
     verified_ms = components.clock.now_ms()
     document, found = components.registered(f"{database}.{table}")
+    mask.check_status(document, found.schema)
     counted, progress = components.completeness.get(found, document, at, verified_ms=verified_ms)
     if counted is None:
         response.status_code = HTTPStatus.ACCEPTED

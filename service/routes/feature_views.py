@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from braid.schemas import ViewRow, ViewRows
 from braid.schemas.api import KEYS_MAX, RowKeys
 from braid.service.checked_body import CheckedBody
-from braid.service.dependencies import ComponentsOf
+from braid.service.dependencies import ComponentsOf, MaskOf
 from braid.service.routes.rows import FRESHNESS, KEY_PARAMETERS, row_response
 
 router = APIRouter(
@@ -29,11 +29,16 @@ _RULES = (
     ),
 )
 async def get_view_row(
-    components: ComponentsOf, database: str, table: str, view: str, request: Request
+    components: ComponentsOf,
+    mask: MaskOf,
+    database: str,
+    table: str,
+    view: str,
+    request: Request,
 ) -> Response:
     """Return one row of a view by its key; 404 if it does not exist."""
     query = request.scope["query_string"]
-    answer = await components.rows.view_row(f"{database}.{table}", query, view=view)
+    answer = await components.rows.view_row(f"{database}.{table}", query, view=view, mask=mask)
     return row_response(request, answer)
 
 
@@ -47,8 +52,14 @@ async def get_view_row(
     ),
 )
 async def look_up_view_rows(
-    components: ComponentsOf, database: str, table: str, view: str, body: RowKeys, request: Request
+    components: ComponentsOf,
+    mask: MaskOf,
+    database: str,
+    table: str,
+    view: str,
+    body: RowKeys,
+    request: Request,
 ) -> Response:
     """Return the rows of many keys."""
-    answer = await components.rows.view_rows(f"{database}.{table}", body, view=view)
+    answer = await components.rows.view_rows(f"{database}.{table}", body, view=view, mask=mask)
     return row_response(request, answer)

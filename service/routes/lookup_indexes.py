@@ -1,11 +1,13 @@
 """Route of lookup indexes: rows by the values of other columns than the key."""
 
+from functools import partial
+
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from braid.schemas.api import IndexRows
 from braid.service.checked_body import CheckedBody
-from braid.service.dependencies import ComponentsOf
+from braid.service.dependencies import ComponentsOf, MaskOf
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/indexes/{index}",
@@ -25,9 +27,15 @@ router = APIRouter(
     ),
 )
 async def get_index_rows(
-    components: ComponentsOf, database: str, table: str, index: str, request: Request
+    components: ComponentsOf,
+    mask: MaskOf,
+    database: str,
+    table: str,
+    index: str,
+    request: Request,
 ) -> Response:
     """Return rows by the columns of a lookup index."""
     query = request.scope["query_string"]
-    body = await run_in_threadpool(components.indexes.rows, f"{database}.{table}", index, query)
+    read = partial(components.indexes.rows, f"{database}.{table}", index, query, mask=mask)
+    body = await run_in_threadpool(read)
     return Response(body, media_type="application/json")

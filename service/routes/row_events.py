@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 from braid.lake import TableSchema
 from braid.schemas.api import KEYS_MAX, RowSubscription
 from braid.service.checked_body import CheckedBody
-from braid.service.dependencies import ComponentsOf
+from braid.service.dependencies import ComponentsOf, MaskOf
 from braid.service.query_parameters import parse_query
 from braid.service.subscription.event_stream import EventStream
 from braid.service.subscription.server_sent_events import MEDIA_TYPE
@@ -50,6 +50,7 @@ async def get_row_events(
     components: ComponentsOf,
     database: str,
     table: str,
+    mask: MaskOf,
     request: Request,
     last_event_id: LastEventId = None,
 ) -> Response:
@@ -57,7 +58,9 @@ async def get_row_events(
     identifier, parameters = f"{database}.{table}", parse_query(request.scope["query_string"])
 
     def request_of(schema: TableSchema) -> SubscriptionRequest:
-        return request_of_parameters(identifier, schema, parameters, last_event_id=last_event_id)
+        return request_of_parameters(
+            identifier, schema, parameters, last_event_id=last_event_id, mask=mask
+        )
 
     subscription = await components.subscriptions.open(identifier, request_of)
     return EventStream(request, subscription)
@@ -76,6 +79,7 @@ async def subscribe_to_rows(
     components: ComponentsOf,
     database: str,
     table: str,
+    mask: MaskOf,
     body: RowSubscription,
     request: Request,
     last_event_id: LastEventId = None,
@@ -84,7 +88,7 @@ async def subscribe_to_rows(
     identifier = f"{database}.{table}"
 
     def request_of(schema: TableSchema) -> SubscriptionRequest:
-        return request_of_body(identifier, schema, body, last_event_id=last_event_id)
+        return request_of_body(identifier, schema, body, last_event_id=last_event_id, mask=mask)
 
     subscription = await components.subscriptions.open(identifier, request_of)
     return EventStream(request, subscription)

@@ -17,7 +17,7 @@ from braid.schemas.record_outcome import RowOutcomes
 from braid.service.arrow_stream import ARROW
 from braid.service.checked_body import CheckedBody
 from braid.service.control.row_pages import EXAMINED_MAX
-from braid.service.dependencies import ComponentsOf
+from braid.service.dependencies import ComponentsOf, MaskOf
 from braid.service.scope_headers import header_of
 from braid.service.serving.row_answers import RowAnswer
 
@@ -61,12 +61,13 @@ FRESHNESS = (
     ),
 )
 async def get_row(
-    components: ComponentsOf, database: str, table: str, request: Request
+    components: ComponentsOf, mask: MaskOf, database: str, table: str, request: Request
 ) -> Response:
     """Return one wide row by its key; 404 if it does not exist."""
     query = request.scope["query_string"]
     accept = header_of(request.scope, b"accept")
-    return row_response(request, await components.rows.row(f"{database}.{table}", query, accept))
+    answer = await components.rows.row(f"{database}.{table}", query, accept, mask=mask)
+    return row_response(request, answer)
 
 
 @router.post(
@@ -82,11 +83,17 @@ async def get_row(
     ),
 )
 async def look_up_rows(
-    components: ComponentsOf, database: str, table: str, body: RowKeys, request: Request
+    components: ComponentsOf,
+    mask: MaskOf,
+    database: str,
+    table: str,
+    body: RowKeys,
+    request: Request,
 ) -> Response:
     """Return the rows of many keys."""
     accept = header_of(request.scope, b"accept")
-    return row_response(request, await components.rows.rows(f"{database}.{table}", body, accept))
+    answer = await components.rows.rows(f"{database}.{table}", body, accept, mask=mask)
+    return row_response(request, answer)
 
 
 @router.post(
@@ -104,11 +111,16 @@ async def look_up_rows(
     ),
 )
 async def scan_rows(
-    components: ComponentsOf, database: str, table: str, body: RowScan, request: Request
+    components: ComponentsOf,
+    mask: MaskOf,
+    database: str,
+    table: str,
+    body: RowScan,
+    request: Request,
 ) -> Response:
     """Return a page of rows."""
     accept = header_of(request.scope, b"accept")
-    answer = await components.rows.page(f"{database}.{table}", body, accept)
+    answer = await components.rows.page(f"{database}.{table}", body, accept, mask=mask)
     return row_response(request, answer)
 
 
@@ -121,11 +133,12 @@ async def scan_rows(
     ),
 )
 async def get_row_status(
-    components: ComponentsOf, database: str, table: str, request: Request
+    components: ComponentsOf, mask: MaskOf, database: str, table: str, request: Request
 ) -> Response:
     """Return the status of each sequence group of a row; all are `absent` if the row does not exist."""
     query = request.scope["query_string"]
-    return row_response(request, await components.rows.status(f"{database}.{table}", query))
+    answer = await components.rows.status(f"{database}.{table}", query, mask=mask)
+    return row_response(request, answer)
 
 
 @router.get(

@@ -14,6 +14,7 @@ import orjson
 
 from braid.formats.json_values import json_writer
 from braid.lake import NotCopied, ValueLookup
+from braid.service.column_mask import ColumnMask
 from braid.service.control.index_lookup import (
     IndexNotBuilt,
     IndexRequest,
@@ -48,13 +49,14 @@ class IndexAnswers:
         self._threads = ThreadPoolExecutor(BUILDS_MAX, thread_name_prefix="lookup index")
         self._lock = threading.Lock()
 
-    def rows(self, identifier: str, name: str, query: bytes) -> bytes:
+    def rows(self, identifier: str, name: str, query: bytes, *, mask: ColumnMask) -> bytes:
         """Return a page of the rows with some values of the columns of an index, as JSON; may wait for storage.
 
         Args:
             identifier: The table.
             name: The name of the index.
             query: Query of the address.
+            mask: The columns that the client may not see.
 
         Raises:
             IndexNotFound: The table has no such index.
@@ -65,7 +67,8 @@ class IndexAnswers:
         served = self._newest(identifier)
         document = served.table.document or self._followers.document(identifier)
         index = index_named(document, name)
-        request = index_request(identifier, served.table.lookup.schema, index, parse_query(query))
+        schema = served.table.lookup.schema
+        request = index_request(identifier, schema, index, parse_query(query), mask=mask)
         lookup = ValueLookup(served.table.lookup, index.columns)
         if not lookup.is_complete():
             self._build(identifier, name, lookup, index.columns)

@@ -29,6 +29,7 @@ from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import TableDocument
 from braid.schemas.api import Integers, RowKeys, RowScan
 from braid.service.arrow_stream import ARROW, accepts_arrow, arrow_stream
+from braid.service.column_mask import ColumnMask
 from braid.service.control.read_at_parameters import READ_AT_PARAMETERS
 from braid.service.control.row_lookup import (
     LookedUp,
@@ -131,26 +132,30 @@ class RowAnswers:
         self._waits = waits
         self._clock = clock
 
-    async def row(self, identifier: str, query: bytes, accept: str | None = None) -> RowAnswer:
+    async def row(
+        self, identifier: str, query: bytes, accept: str | None = None, *, mask: ColumnMask
+    ) -> RowAnswer:
         """Return the answer to a request for one row.
 
         Args:
             identifier: The table.
             query: Query of the address.
             accept: The header of that name.
+            mask: The columns that the client may not see.
 
         Raises:
             RowNotFound: The row does not exist.
             SnapshotNotReached: The table has no snapshot that is new enough.
             KeyRefused: The parameters are not a key of the table.
+            ColumnMasked: The client may not see what the request asks for.
             LakeError: The table or the state does not exist, or cannot be read.
         """
         parameters = parse_query(query)
         is_arrow = accepts_arrow(accept)
 
         def answer(request: RowRequest, served: Served, may_read: bool) -> RowAnswer:
-            at = self._looked_up(served, request, may_read=may_read)
-            etag = _etag(at.lookup, is_arrow=is_arrow)
+            at = self._looked_up(served, request, mask, may_read=may_read)
+            etag = _etag(at.lookup, is_arrow=is_arrow, mask=mask)
             if is_arrow:
                 table = find_row_as_arrow(at, request.key, columns=request.columns)
                 answered = _arrow_answer(table, etag=etag, snapshot=at.snapshot_fields)
@@ -169,12 +174,14 @@ class RowAnswers:
             ),
         )
 
-    async def rows(self, identifier: str, keys: RowKeys, accept: str | None = None) -> RowAnswer:
+    async def rows(
+        self, identifier: str, keys: RowKeys, accept: str | None = None, *, mask: ColumnMask
+    ) -> RowAnswer:
         """Return the answer to a request for several rows; raises what `row` raises."""
         request = _request_of(keys)
 
         def answer(_request: None, served: Served, _may_read: bool) -> RowAnswer:
-            found = self._looked_up(served, request)
+            found = self._looked_up(served, request, mask)
             if accepts_arrow(accept):
                 table = find_rows_as_arrow(found, keys.keys, columns=keys.columns)
                 return _arrow_answer(table, snapshot=found.snapshot_fields)
@@ -184,13 +191,16 @@ class RowAnswers:
 
         return await self._answer(identifier, _many_rows(request.freshness, answer))
 
-    async def view_row(self, identifier: str, query: bytes, *, view: str) -> RowAnswer:
+    async def view_row(
+        self, identifier: str, query: bytes, *, view: str, mask: ColumnMask
+    ) -> RowAnswer:
         """Return the answer of a feature view to a request for one row.
 
         Args:
             identifier: The table.
             query: Query of the address.
             view: The name of the view.
+            mask: The columns of the table that the client may not see.
 
         Raises:
             ViewNotFound: The table has no such view.
@@ -200,11 +210,12 @@ class RowAnswers:
 
         def answer(request: RowRequest, served: Served, may_read: bool) -> RowAnswer:
             _check_newest(request.at)
-            at = self._looked_up(served, replace(request, columns=None), may_read=may_read)
+            of_view = replace(request, columns=None)
+            at = self._looked_up(served, of_view, mask, may_read=may_read)
             plan = served.table.view_plan(view, self._document(identifier, served))
             is_text = request.integers is Integers.TEXT
             found = find_view_row(
-                at, plan, request.key, columns=request.columns, integers_as_text=is_text
+                at, plan, request.key, columns=request.columns, integers_as_text=is_text, mask=mask
             )
             state = RowState.of(complete=found["complete"])
             body = orjson.dumps({**found, "snapshot": at.snapshot_fields})
@@ -222,23 +233,27 @@ class RowAnswers:
             ),
         )
 
-    async def view_rows(self, identifier: str, keys: RowKeys, *, view: str) -> RowAnswer:
+    async def view_rows(
+        self, identifier: str, keys: RowKeys, *, view: str, mask: ColumnMask
+    ) -> RowAnswer:
         """Return the answer of a feature view to a request for several rows; raises what `view_row` raises."""
         request = _request_of(keys)
         _check_newest(request.at)
 
         def answer(_request: None, served: Served, _may_read: bool) -> RowAnswer:
-            found = self._looked_up(served, replace(request, columns=None))
+            found = self._looked_up(served, replace(request, columns=None), mask)
             plan = served.table.view_plan(view, self._document(identifier, served))
             is_text = keys.integers is Integers.TEXT
             rows = find_view_rows(
-                found, plan, keys.keys, columns=keys.columns, integers_as_text=is_text
+                found, plan, keys.keys, columns=keys.columns, integers_as_text=is_text, mask=mask
             )
             return RowAnswer(body=orjson.dumps({"rows": rows, "snapshot": found.snapshot_fields}))
 
         return await self._answer(identifier, _many_rows(request.freshness, answer))
 
-    async def page(self, identifier: str, scan: RowScan, accept: str | None = None) -> RowAnswer:
+    async def page(
+        self, identifier: str, scan: RowScan, accept: str | None = None, *, mask: ColumnMask
+    ) -> RowAnswer:
         """Return the answer to a request for a page of rows.
 
         Raises:
@@ -247,15 +262,20 @@ class RowAnswers:
             LakeError: What `row` raises.
         """
         if scan.page_token is not None:
-            return await run_in_threadpool(self._next_page, identifier, scan, accept)
+            return await run_in_threadpool(self._next_page, identifier, scan, accept, mask)
         request = _request_of(scan)
         served, _ = await self._waits.state(
             identifier, lambda _: request, lambda request: request.freshness
         )
-        return await run_in_threadpool(self._first_page, served, request, scan, accept)
+        return await run_in_threadpool(self._first_page, served, request, scan, accept, mask)
 
     def _first_page(
-        self, served: Served, request: RowRequest, scan: RowScan, accept: str | None
+        self,
+        served: Served,
+        request: RowRequest,
+        scan: RowScan,
+        accept: str | None,
+        mask: ColumnMask,
     ) -> RowAnswer:
         table, document = served.table.table, served.table.document
         page = read_first_page(
@@ -263,21 +283,25 @@ class RowAnswers:
             document,
             scan.model_copy(update={"visibility": request.visibility}),
             verified_ms=served.verified_ms,
+            mask=mask,
         )
         return _page_answer(page, scan, accept)
 
-    def _next_page(self, identifier: str, scan: RowScan, accept: str | None) -> RowAnswer:
+    def _next_page(
+        self, identifier: str, scan: RowScan, accept: str | None, mask: ColumnMask
+    ) -> RowAnswer:
         served = self._followers.newest(identifier)
-        page = read_next_page(served.table.table, served.table.document, scan)
+        page = read_next_page(served.table.table, served.table.document, scan, mask=mask)
         return _page_answer(page, scan, accept)
 
-    async def status(self, identifier: str, query: bytes) -> RowAnswer:
+    async def status(self, identifier: str, query: bytes, *, mask: ColumnMask) -> RowAnswer:
         """Return the answer to a request for the status of a row; raises what `row` raises."""
         parameters = parse_query(query)
 
         def answer(request: RowRequest, served: Served, may_read: bool) -> RowAnswer:
             document = self._document(identifier, served)
-            at = self._looked_up(served, request, may_read=may_read)
+            at = self._looked_up(served, request, mask, may_read=may_read)
+            mask.check_status(document, at.lookup.schema)
             key = parse_key(at.lookup.schema, request.key)
             is_text = request.integers is Integers.TEXT
             rules = (
@@ -319,10 +343,13 @@ class RowAnswers:
         with span("lookup in a thread"):
             return await run_in_threadpool(question.answer, request, served, True)
 
-    def _looked_up(self, served: Served, request: RowRequest, *, may_read: bool = True) -> LookedUp:
+    def _looked_up(
+        self, served: Served, request: RowRequest, mask: ColumnMask, *, may_read: bool = True
+    ) -> LookedUp:
         """Return a state of the table with a function that writes the columns; reads storage if it is not what is served."""
         lookup, verified_ms = served.state_for(request, self._clock)
-        columns, is_text = request.columns, request.integers is Integers.TEXT
+        columns = mask.visible(lookup.schema, request.columns)
+        is_text = request.integers is Integers.TEXT
         if served.is_asked_for(request) and columns is None and not is_text:
             return LookedUp(
                 lookup=lookup,
@@ -342,6 +369,7 @@ class RowAnswers:
             lookup=lookup,
             verified_ms=verified_ms,
             write_row=json_writer(fields, integers_as_text=is_text),
+            shown=columns,
             may_read=may_read,
             is_newest=request.at.is_newest,
         )
@@ -417,11 +445,11 @@ def _arrow_answer(
     return RowAnswer(body=body, etag=etag, media_type=ARROW, varies=True)
 
 
-def _etag(lookup: SnapshotLookup, *, is_arrow: bool) -> str | None:
+def _etag(lookup: SnapshotLookup, *, is_arrow: bool, mask: ColumnMask) -> str | None:
     # By the unique id: after a rollback another snapshot has the same number.
     snapshot = lookup.snapshot
     if snapshot is None or snapshot.uuid is None or lookup.expires_rows:
         return None
     visibility = "-merged" if lookup.source.merged else ""
     representation = "-arrow" if is_arrow else ""
-    return f'W/"{snapshot.uuid}-{lookup.schema.id}{visibility}{representation}"'
+    return f'W/"{snapshot.uuid}-{lookup.schema.id}{visibility}{representation}{mask.tag}"'

@@ -9,6 +9,7 @@ import orjson
 from braid.formats.key_values import parse_key, parse_keys
 from braid.lake import ChangedKeysPosition, InvalidRequest, Problem, TableSchema
 from braid.schemas.api import KEYS_MAX, SNAPSHOT_ID_MAX, RowSubscription
+from braid.service.column_mask import ColumnMask
 from braid.service.control.read_at_parameters import split_parameters
 from braid.service.subscription.cursor import parse_cursor
 
@@ -47,6 +48,7 @@ def request_of_parameters(
     parameters: Sequence[tuple[str, str]],
     *,
     last_event_id: str | None,
+    mask: ColumnMask,
 ) -> SubscriptionRequest:
     """Return the request that the parameters of an address make.
 
@@ -57,8 +59,10 @@ def request_of_parameters(
         schema: The table's schema.
         parameters: Names and texts of the address's parameters.
         last_event_id: The header of a client that connects again; its cursor is newer than the address.
+        mask: The columns that the client may not see.
 
     Raises:
+        ColumnMasked: The client may not see the rows, or a column.
         InvalidRequest: A parameter is not valid, or given more than once.
     """
     names = [name for name in SUBSCRIPTION_PARAMETERS if name not in schema.primary_keys]
@@ -80,7 +84,7 @@ def request_of_parameters(
     return _request(
         identifier,
         keys=keys,
-        columns=None if columns is None else tuple(columns.split(",")),
+        columns=mask.visible(schema, None if columns is None else columns.split(",")),
         cursor=given.get("cursor"),
         begin=_from(given.get("from")),
         initial=_BOOLEANS[initial],
@@ -89,13 +93,18 @@ def request_of_parameters(
 
 
 def request_of_body(
-    identifier: str, schema: TableSchema, body: RowSubscription, *, last_event_id: str | None
+    identifier: str,
+    schema: TableSchema,
+    body: RowSubscription,
+    *,
+    last_event_id: str | None,
+    mask: ColumnMask,
 ) -> SubscriptionRequest:
     """Return the request that a body makes; raises what `request_of_parameters` raises."""
     return _request(
         identifier,
         keys=None if body.keys is None else tuple(parse_keys(schema, body.keys)),
-        columns=body.columns,
+        columns=mask.visible(schema, body.columns),
         cursor=body.cursor,
         begin=_from(None if body.from_ is None else str(body.from_)),
         initial=body.initial,

@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 from braid.lake import KeyRange, Table
 from braid.schemas.api import RowScan
+from braid.service.column_mask import NO_MASK
 from braid.service.control.row_pages import read_first_page, read_next_page
 from tests.property.test_table_model import COLUMNS, TYPES, Engine, commits, create, write
 
@@ -132,11 +133,11 @@ def assert_in_key_order(table: Table, snapshot_id: int, keys: KeyRange) -> None:
 def assert_paged(table: Table, snapshot_id: int, *, limit: int) -> None:
     """Check that the pages of the service together are a scan."""
     first = RowScan(snapshot_id=snapshot_id, limit=limit)
-    page = read_first_page(table, None, first, verified_ms=0)
+    page = read_first_page(table, None, first, verified_ms=0, mask=NO_MASK)
     found = page.rows.to_pylist()
     while page.next_page_token is not None:
         following = RowScan(page_token=page.next_page_token, limit=limit)
-        page = read_next_page(table, None, following)
+        page = read_next_page(table, None, following, mask=NO_MASK)
         assert page.rows.num_rows <= limit
         found += page.rows.to_pylist()
     assert found == sorted(scanned(table, snapshot_id), key=lambda row: (row["k"], row["p"]))

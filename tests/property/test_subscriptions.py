@@ -11,6 +11,7 @@ from braid.lake import Catalog, ManualClock, Table, TableSchema
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.schemas.api import RowSubscription
+from braid.service.column_mask import NO_MASK
 from braid.service.open_tables import OpenTables
 from braid.service.serving.followers import Followers
 from braid.service.subscription.subscription_request import SubscriptionRequest, request_of_body
@@ -39,7 +40,7 @@ class Client:
         body = RowSubscription.model_validate({"keys": self._keys, "initial": True})
 
         def request_of(schema: TableSchema) -> SubscriptionRequest:
-            return request_of_body("db.t", schema, body, last_event_id=self._last_id)
+            return request_of_body("db.t", schema, body, last_event_id=self._last_id, mask=NO_MASK)
 
         self._subscription = await self._subscriptions.open("db.t", request_of)
         self._stream = self._subscription.events()

@@ -6,6 +6,8 @@ import re
 import pytest
 
 from braid.lake import ManualClock, MemoryFileIO
+from braid.service.access.access_layer import AccessLayer
+from braid.service.access.route_scopes import RouteScopes
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
 from braid.service.guard.request_class import STATE_CHANGING, class_of
@@ -108,7 +110,9 @@ def test_rows_are_answered_before_the_framework_as_by_it(
         file_io=app.state.components.file_io,
         clock=app.state.components.clock,
     )
-    framework.wrap(RequestContext)  # without the layer that answers rows
+    routes = RouteScopes(framework.routes)
+    # Without the layer that answers rows.
+    framework.wrap(lambda inner: RequestContext(AccessLayer(inner, routes=routes, identities=None)))
     target, named = f"/v1/tables/shop/orders/{path}?{query}", {"x-request-id": "one", **headers}
 
     before = shop.get(target, headers=named)

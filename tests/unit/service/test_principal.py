@@ -3,6 +3,7 @@
 import pytest
 
 from braid.schemas.access import AccessScope, Grant
+from braid.service.column_mask import NO_MASK
 from braid.service.principal import ANYONE, NOBODY, Principal
 
 READ, WRITE, OPERATE, ADMIN = AccessScope
@@ -67,3 +68,38 @@ def test_many_tables_are_judged_alike() -> None:
 def test_anyone_may_do_everything_and_nobody_nothing() -> None:
     assert all(ANYONE.may(scope, "a.b.c") and ANYONE.may_everywhere(scope) for scope in AccessScope)
     assert not any(NOBODY.may(scope, "a.b") or NOBODY.may_anywhere(scope) for scope in AccessScope)
+
+
+@pytest.mark.parametrize(
+    ("table", "masked"),
+    [
+        ("crm.people", set()),  # shown by a grant without a mask
+        ("crm.firms", {"email"}),  # what both grants mask
+        ("shop.orders", {"email", "phone"}),
+        ("other.t", {"email", "phone"}),
+    ],
+)
+def test_a_column_is_masked_if_every_grant_for_the_table_masks_it(
+    table: str, masked: set[str]
+) -> None:
+    principal = Principal(
+        "p",
+        [
+            Grant(scope=READ, tables=("*",), masked_columns=("email", "phone")),
+            Grant(scope=READ, tables=("crm.*",), masked_columns=("email",)),
+            Grant(scope=WRITE, tables=("crm.people",)),
+        ],
+    )
+
+    for _ in range(2):  # found, then remembered
+        assert principal.mask(table).columns == masked
+
+
+def test_without_masks_nothing_is_looked_for() -> None:
+    assert Principal("p", [Grant(scope=READ, tables=("*",))]).mask("a.b") is NO_MASK
+
+
+@pytest.mark.parametrize("scope", [WRITE, OPERATE, ADMIN])
+def test_columns_are_masked_for_readers_alone(scope: AccessScope) -> None:
+    with pytest.raises(ValueError, match="a grant of `read` alone"):
+        Grant(scope=scope, tables=("*",), masked_columns=("email",))

@@ -15,7 +15,10 @@ from braid.registry.store.access_tokens import (
     token_id,
     token_of,
 )
+from braid.registry.store.audit_pages import AuditFilter, AuditPages
+from braid.registry.store.documents import RegistryStore
 from braid.registry.store.paths import access_tokens_directory
+from braid.schemas import Actor
 from braid.schemas.access import AccessScope, AccessToken, Grant
 
 READ_SHOP = Grant(scope=AccessScope.READ, tables=("shop.*",))
@@ -170,3 +173,27 @@ def test_a_document_that_is_not_readable_is_an_error(
         tokens.stored()
     with pytest.raises(CorruptData):
         tokens.add(made("a"))
+
+
+def test_tokens_that_are_made_and_revoked_are_in_the_audit_log(
+    file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    tokens = AccessTokens(file_io, "/w", clock, actor=Actor(name="ops"))
+    grant = Grant(scope=AccessScope.READ, tables=("shop.*",))
+    for name in ("first", "second"):
+        tokens.add(token_of(random_text(), name, [grant], now_ms=clock.now_ms()))
+        clock.advance(ms=1_000)
+    tokens.revoke("first")
+
+    store = RegistryStore(file_io, "/w", clock)
+    entries = AuditPages(store, file_io).page(AuditFilter(), limit=10).entries
+
+    assert [(entry.action, entry.changes[0].pointer) for entry in entries] == [
+        ("revoke_token", "/tokens/first"),
+        ("create_token", "/tokens/second"),
+        ("create_token", "/tokens/first"),
+    ]
+    assert {entry.actor.name for entry in entries} == {"ops"}
+    assert entries[0].changes[0].before["grants"] == [grant.model_dump(mode="json")]
+    assert entries[0].changes[0].after is None
+    assert "digest" not in str(entries)

@@ -1,6 +1,5 @@
 """A service with access control over a warehouse in memory, and its tokens."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,9 +64,12 @@ class Guarded:
 
     def token(self, name: str, *grants: str, expires_ms: int | None = None) -> str:
         """Make a token and return its text."""
-        granted: Sequence[Grant] = [grant_of(text) for text in grants]
+        return self.token_with(name, *map(grant_of, grants), expires_ms=expires_ms)
+
+    def token_with(self, name: str, *grants: Grant, expires_ms: int | None = None) -> str:
+        """Make a token of grants and return its text."""
         text = random_text()
-        token = token_of(text, name, granted, now_ms=self.clock.now_ms(), expires_ms=expires_ms)
+        token = token_of(text, name, grants, now_ms=self.clock.now_ms(), expires_ms=expires_ms)
         self.tokens.add(token)
         return text
 

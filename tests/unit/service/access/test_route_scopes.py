@@ -10,6 +10,7 @@ from braid.lake import MemoryFileIO
 from braid.schemas.access import AccessScope
 from braid.service.access.route_scopes import (
     READ,
+    READ_VISIBLE,
     SCOPES,
     MatchedRoute,
     Reach,
@@ -106,11 +107,11 @@ def test_an_app_with_a_route_without_a_scope_is_not_made(add: Any) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "table", "requirement"),
     [
-        ("GET", "/v1/tables/a/b/rows", "a.b", READ),
-        ("GET", "/v1/tables/a/b", "a.b", READ),
+        ("GET", "/v1/tables/a/b/rows", "a.b", READ_VISIBLE),
+        ("GET", "/v1/tables/a/b", "a.b", READ_VISIBLE),
         ("PUT", "/v1/tables/a/b", "a.b", SCOPES["PUT", TABLE]),
         ("POST", "/v1/tables/a/b:test", "a.b", READ),
-        ("GET", "/v1/tables/a/b:test", "a.b:test", READ),
+        ("GET", "/v1/tables/a/b:test", "a.b:test", READ_VISIBLE),
         ("POST", "/v1/tables/a/b/streams/s/records", "a.b", SCOPES["POST", f"{TABLE}/streams/{{stream}}/records"]),
         ("GET", "/health", "", None),
         ("GET", "/v1/openapi.json", "", None),

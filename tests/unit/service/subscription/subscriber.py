@@ -6,6 +6,7 @@ from typing import Any
 
 from braid.lake import TableSchema
 from braid.service.braid_app import BraidApp
+from braid.service.column_mask import NO_MASK
 from braid.service.subscription.subscription_request import (
     SubscriptionRequest,
     request_of_parameters,
@@ -24,7 +25,9 @@ async def subscribed(
 
     def request_of(schema: TableSchema) -> SubscriptionRequest:
         given = [(name.rstrip("_"), text) for name, text in parameters.items()]
-        return request_of_parameters(identifier, schema, given, last_event_id=last_event_id)
+        return request_of_parameters(
+            identifier, schema, given, last_event_id=last_event_id, mask=NO_MASK
+        )
 
     subscription = await app.state.components.subscriptions.open(identifier, request_of)
     stream = subscription.events()
