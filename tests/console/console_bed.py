@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ import uvicorn
 from braid.demo.ports import free_port
 from braid.formats.clusters.clusters_file import parse_clusters
 from braid.lake import ManualClock
+from braid.registry.store.access_tokens import AccessTokens, random_text, token_of
 from braid.registry.store.letter_questions import LetterQuestions
 from braid.registry.store.progress import ProgressStore
 from braid.schemas import (
@@ -33,9 +34,14 @@ from braid.schemas import (
     StreamState,
     TableProgress,
 )
+from braid.service.app import create_app
+from braid.service.braid_app import BraidApp
 from braid.service.control.table_history import SeriesKey
+from braid.service.serving.history import History
+from braid.service.settings import AccessSettings
 from tests.support.fed_table import TABLE, FedTable, Message
 from tests.support.waiting import PATIENCE_S, wait_until
+from tests.unit.service.access.guarded import grant_of
 
 ORDERS: dict[str, Any] = {
     "comment": "One row for each order, from three systems",
@@ -97,6 +103,18 @@ def _orders() -> FedTable:
     )
 
 
+def _guarded(fed: FedTable, access: AccessSettings) -> BraidApp:
+    """Return another app on the same warehouse, which needs tokens."""
+    settings = replace(fed.client.app.state.components.settings, access=access)
+    return create_app(
+        settings,
+        catalog=fed.catalog,
+        file_io=fed.file_io,
+        clock=fed.clock,
+        topic_records=fed.topics,
+    )
+
+
 @dataclass(kw_only=True)
 class ConsoleBed:
     """A served warehouse.
@@ -114,20 +132,28 @@ class ConsoleBed:
 
     @classmethod
     @contextmanager
-    def served(cls) -> Iterator["ConsoleBed"]:
-        """Serve a new warehouse with tables, until the context ends."""
+    def served(cls, *, access: AccessSettings | None = None) -> Iterator["ConsoleBed"]:
+        """Serve a new warehouse with tables, until the context ends.
+
+        Args:
+            access: Who may use the service; None: every client may do everything.
+        """
         with ThreadPoolExecutor(1) as threads:
             # Its client needs an event loop, and this thread has that of the browser's driver.
             fed = threads.submit(_orders).result()
+        app = fed.client.app if access is None else _guarded(fed, access)
         port = free_port()
-        config = uvicorn.Config(fed.client.app, port=port, log_level="error", ws="none")
+        config = uvicorn.Config(app, port=port, log_level="error", ws="none")
         server = uvicorn.Server(config)
         serving = threading.Thread(target=server.run)
         address = f"http://127.0.0.1:{port}"
-        json = {"content-type": "application/json"}
-        http = httpx.Client(base_url=address, headers=json, timeout=PATIENCE_S)
+        http = httpx.Client(base_url=address, timeout=PATIENCE_S)
         bed = cls(fed=fed, address=address, http=http)
-        bed._sample()  # before the service takes the first sample itself
+        token = bed.token("bed", "admin:*")
+        http.headers.update(
+            {"content-type": "application/json", "authorization": f"Bearer {token}"}
+        )
+        bed._sample(app.state.components.history.history)  # before the service's own samples
         ended = threading.Event()
         running = threading.Thread(target=bed._run, args=[ended])
         serving.start()
@@ -143,6 +169,15 @@ class ConsoleBed:
             if running.is_alive():
                 running.join()
             http.close()
+
+    def token(self, name: str, *grants: str) -> str:
+        """Make a token with grants such as `read:shop.*`, and return its text."""
+        granted = [grant_of(grant) for grant in grants]
+        clock = self.fed.clock
+        text = random_text()
+        token = token_of(text, name, granted, now_ms=clock.now_ms(), expires_ms=None)
+        AccessTokens(self.fed.file_io, "/w", clock).add(token)
+        return text
 
     def put(self, path: str, body: dict[str, Any]) -> None:
         """Register a table or a stream."""
@@ -198,9 +233,8 @@ class ConsoleBed:
         clock.advance(ms=30_000)
         self.report(**self.states())
 
-    def _sample(self) -> None:
+    def _sample(self, history: History) -> None:
         """Add the samples of an hour to the history of `shop.orders`; one minute is not known."""
-        history = self.fed.client.app.state.components.history.history
         for minute in range(60):
             wave = 1 + math.sin(minute / 6)
             values = {
