@@ -102,7 +102,7 @@ def _settings(command: str, monkeypatch: pytest.MonkeyPatch) -> RunnerSettings:
     """Return what the command starts a runner with."""
     found: list[RunnerSettings] = []
 
-    def run(settings: RunnerSettings) -> int:
+    def run(settings: RunnerSettings, **_: object) -> int:
         found.append(settings)
         return 0
 
