@@ -10,6 +10,7 @@ DECLARED = {"TableSpec": "[Table](../declarations/tables.md#table)"}
 OPERATION: dict[str, Any] = {
     "summary": "Create Table",
     "description": "Create a table.",
+    "security": [{"token": ["admin"]}],
     "parameters": [
         {
             "name": "keep_data",
@@ -76,6 +77,7 @@ def test_the_section_of_an_operation_has_all_that_the_document_says() -> None:
 
     for text in (
         "## `PUT /v1/tables/{database}/{table}`\n\nCreate a table.\n",
+        "Needs the [scope](../http-api.md#access-control) `admin`.\n",
         "| `keep_data` | query | `true` or `false` | `false` | Whether files stay. |",
         "| `table` | path | text | required |  |",
         "Body (`application/json`): [Table](../declarations/tables.md#table).",
