@@ -1,10 +1,19 @@
 """Operations of the service as a whole."""
 
+from collections.abc import Sequence
+
 from braid.client.answers import as_model
 from braid.client.operation import Call, Resource, operation
 from braid.client.row_operations import Timestamp, time_text
 from braid.schemas import AuditPage
-from braid.schemas.api import Health, Readiness, TableList
+from braid.schemas.api import Health, Readiness
+from braid.schemas.resource_lists import (
+    ApiDescription,
+    ClusterList,
+    RunnerList,
+    StreamSummaryList,
+    TableList,
+)
 
 
 class ServiceOperations(Resource):
@@ -24,14 +33,92 @@ class ServiceOperations(Resource):
         """
         return Call(decode=as_model(Readiness))
 
+    @operation("GET", "/v1")
+    def describe(self) -> Call[ApiDescription]:
+        """Return the version of the API and of the program, and what the service can do."""
+        return Call(decode=as_model(ApiDescription))
+
     @operation("GET", "/v1/tables")
     def tables(
-        self, *, page_size: int | None = None, page_token: str | None = None
+        self,
+        *,
+        name_prefix: str | None = None,
+        table: str | None = None,
+        label: Sequence[str] | None = None,
+        owner: str | None = None,
+        state: Sequence[str] | None = None,
+        sort: str | None = None,
+        expand: Sequence[str] | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
     ) -> Call[TableList]:
-        """Return a page of the names of the registered tables, in alphabetical order; `pages` returns all pages."""
+        """Return a page of the registered tables, by name or as `sort` says; `pages` returns all pages.
+
+        Args:
+            name_prefix: What the tables' names begin with.
+            table: Pattern of `<database>.<table>`, such as `shop.*`.
+            label: Labels that the tables have, as `name=value` or `name`.
+            owner: Their owner.
+            state: States, of which a stream of the table has one.
+            sort: `name`, `lag`, `state` or `freshness`; with `-` the largest first.
+            expand: `status`.
+            page_size: The largest number of tables.
+            page_token: Token of the page; None: the first.
+        """
         return Call(
-            decode=as_model(TableList), query={"page_size": page_size, "page_token": page_token}
+            decode=as_model(TableList),
+            query={
+                "name_prefix": name_prefix,
+                "table": table,
+                "label": label,
+                "owner": owner,
+                "state": state,
+                "sort": sort,
+                "expand": expand,
+                "page_size": page_size,
+                "page_token": page_token,
+            },
         )
+
+    @operation("GET", "/v1/streams")
+    def all_streams(
+        self,
+        *,
+        name_prefix: str | None = None,
+        table: str | None = None,
+        label: Sequence[str] | None = None,
+        owner: str | None = None,
+        state: Sequence[str] | None = None,
+        sort: str | None = None,
+        expand: Sequence[str] | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
+    ) -> Call[StreamSummaryList]:
+        """Return a page of the streams of all tables; see `tables`."""
+        return Call(
+            decode=as_model(StreamSummaryList),
+            query={
+                "name_prefix": name_prefix,
+                "table": table,
+                "label": label,
+                "owner": owner,
+                "state": state,
+                "sort": sort,
+                "expand": expand,
+                "page_size": page_size,
+                "page_token": page_token,
+            },
+        )
+
+    @operation("GET", "/v1/runners")
+    def runners(self) -> Call[RunnerList]:
+        """Return the runners that have ever reported, with their streams."""
+        return Call(decode=as_model(RunnerList))
+
+    @operation("GET", "/v1/clusters")
+    def clusters(self) -> Call[ClusterList]:
+        """Return the names of the Kafka clusters and schema registries that streams may name."""
+        return Call(decode=as_model(ClusterList))
 
     @operation("GET", "/v1/audit")
     def audit(

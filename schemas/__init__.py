@@ -19,6 +19,7 @@
 | `history` | series of a table and its streams, for charts |
 | `access` | scopes and grants of clients, and stored access tokens |
 | `offsets` | the position of a stream, and requests to set it |
+| `resource_lists` | lists of tables, streams, runners and clusters |
 | `merge_patch` | the body of a PATCH |
 | `api` | other requests and answers of the HTTP API |
 | `problem`, `field_problems` | the body of an error answer, with the problems of single fields; the construction of these |

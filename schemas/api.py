@@ -104,30 +104,6 @@ class SchemaList(Contract):
     schemas: tuple[SchemaView, ...]
 
 
-class TableName(Contract):
-    """The name of a table.
-
-    Attributes:
-        database: The database of the table.
-        name: The table's name.
-    """
-
-    database: str
-    name: str
-
-
-class TableList(Contract):
-    """One page of tables, in alphabetical order.
-
-    Attributes:
-        tables: Names of the tables.
-        next_page_token: Token of the next page; None on the last one.
-    """
-
-    tables: tuple[TableName, ...]
-    next_page_token: str | None
-
-
 class Visibility(StrEnum):
     """Which committed records the rows of a table have that hides new ones until a compaction; other tables hide none."""
 

@@ -5,7 +5,7 @@ a format, such as its schema registry, and whether its messages are rows or chan
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, TypeAlias, assert_never
+from typing import Annotated, Any, Final, Literal, TypeAlias, assert_never, get_args
 
 from pydantic import (
     BeforeValidator,
@@ -203,6 +203,11 @@ def _to_name(value: "MessageFormat", handler: SerializerFunctionWrapHandler) -> 
 _Name: TypeAlias = Literal["json", "raw", "maxwell", "canal"]
 RowFormat: TypeAlias = JsonFormat | CsvFormat | AvroFormat | ProtobufFormat | RawFormat
 """A format whose messages are rows."""
+
+FORMAT_TYPES: Final = tuple(
+    get_args(one.model_fields["type"].annotation)[0] for one in get_args(RowFormat | ChangeFormat)
+)
+"""The types of all formats."""
 
 MessageFormat: TypeAlias = Annotated[
     Annotated[RowFormat | ChangeFormat, Field(discriminator="type")],

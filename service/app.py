@@ -37,6 +37,8 @@ from braid.service.body_thread import BodyThread
 from braid.service.braid_app import BraidApp
 from braid.service.components import Components
 from braid.service.control.dead_letters import LetterReader
+from braid.service.control.lists.recent_reports import RecentReports
+from braid.service.control.lists.resource_lists import ResourceLists
 from braid.service.control.table_tests.required_tests import failed_tests
 from braid.service.documented_parameters import describe_parameters
 from braid.service.documented_problems import (
@@ -68,6 +70,7 @@ from braid.service.routes import (
     console,
     dead_letters,
     feature_views,
+    fleet,
     health,
     history as history_routes,
     inspection,
@@ -146,6 +149,8 @@ def create_app(
         followers, follow_ms=settings.follow_ms, heartbeat_s=settings.limits.heartbeat_seconds
     )
     progress = ProgressStore(file_io, warehouse, clock)
+    reports = RecentReports(progress, clock)
+    lists = ResourceLists(store, reports, clock, runner_timeout_ms=settings.runner_timeout_ms)
     completeness = CompletenessCounts(clock)
     history = HistoryRecorder(
         progress, completeness, clock, runner_timeout_ms=settings.runner_timeout_ms
@@ -180,6 +185,7 @@ def create_app(
         outcomes.close()
         followers.close()
         completeness.close()
+        lists.close()
         if producer is not None:
             await run_in_threadpool(producer.close)
         if topic_records is not None:
@@ -213,6 +219,8 @@ def create_app(
         followers=followers,
         rows=rows,
         subscriptions=subscriptions,
+        reports=reports,
+        lists=lists,
         completeness=completeness,
         history=history,
         explainer=explainer,
@@ -282,6 +290,7 @@ def _routes() -> Sequence[BaseRoute]:
         table_tests,
         schema_changes,
         streams,
+        fleet,
         patches,
         offsets,
         pushes,

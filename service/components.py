@@ -17,6 +17,8 @@ from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
 from braid.schemas import TableDocument
 from braid.service.body_thread import BodyThread
+from braid.service.control.lists.recent_reports import RecentReports
+from braid.service.control.lists.resource_lists import ResourceLists
 from braid.service.lifecycle import Lifecycle
 from braid.service.open_tables import OpenTables
 from braid.service.serving.completeness_counts import CompletenessCounts
@@ -53,6 +55,8 @@ class Components:
         rows: Answers requests for rows.
         indexes: Answers requests by lookup indexes.
         subscriptions: Opens subscriptions to rows.
+        reports: The reports of runners, as of the last second.
+        lists: Lists of tables and streams.
         completeness: Counts of tables' rows by their states.
         history: Samples of tables and streams for charts.
         explainer: Explains rows.
@@ -78,6 +82,8 @@ class Components:
     rows: RowAnswers
     indexes: IndexAnswers
     subscriptions: Subscriptions
+    reports: RecentReports
+    lists: ResourceLists
     completeness: CompletenessCounts
     history: HistoryRecorder
     explainer: RowExplainer

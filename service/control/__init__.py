@@ -22,5 +22,6 @@
 | `stream_trial` | the trial of a stream with sample records |
 | `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
 | `audit_page` | pages of the audit log |
+| `lists/` | lists of tables and streams over the whole warehouse |
 | `page_token`, `confirmation` | tokens of pages; the parameter `confirm` |
 """

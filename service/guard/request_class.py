@@ -18,7 +18,7 @@ _BULK = re.compile(
     r"(:test|/(rows/(lookup|scan|explain|outcomes|certificate)|completeness|views/[^/]+/lookup|changes|indexes/[^/]+/rows|inspect/[^/]+|streams/[^/]+/dead-letters))"
 )
 _ONLY_READS = re.compile(
-    r"/v1/tables/[^/]+/[^/]+(:test|/(.+/)?validate|/rows/(lookup|scan|explain|events)|/views/[^/]+/lookup)"
+    r"/v1/tables/[^/]+/[^/]+(:test|/(.+/)?validate(-patch)?|/rows/(lookup|scan|explain|events)|/views/[^/]+/lookup)"
 )
 
 

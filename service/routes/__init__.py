@@ -6,6 +6,8 @@
 | `metrics` | `/metrics`, for Prometheus |
 | `tables`, `schema_changes` | declaration, list, dropping, maintenance status; schema changes and their history |
 | `table_tests` | runs of table tests |
+| `fleet` | the streams of all tables, runners, clusters |
+| `list_parameters` | the parameters of lists |
 | `patches` | changes of declarations by merge patches |
 | `table_response`, `stream_response` | the answers of several routes: a table or a stream with its revision |
 | `streams` | registration, deletion, dry run, lifecycle verbs, status |

@@ -1,53 +1,30 @@
 """Routes of tables: declaration, dry run, reading, listing, dropping and maintenance status."""
 
-from typing import Annotated
+from fastapi import APIRouter, Response
 
-from fastapi import APIRouter, Query, Response
-
-from braid.lake import InvalidRequest, Problem
 from braid.schemas import MaintenanceStatus, TableSpec
-from braid.schemas.access import AccessScope
-from braid.schemas.api import TableList, TableName, TableView, Validation
+from braid.schemas.api import TableView, Validation
+from braid.schemas.resource_lists import TableList
 from braid.service.checked_body import CheckedBody
 from braid.service.control.confirmation import not_confirmed
 from braid.service.control.maintenance_status import maintenance_status
-from braid.service.control.page_token import decode_token, encode_token
 from braid.service.dependencies import (
     ActorOf,
     ComponentsOf,
     Confirm,
     PreconditionOf,
-    PrincipalOf,
     RegistrarOf,
 )
+from braid.service.routes.list_parameters import ListQueryOf
 from braid.service.routes.table_response import table_response
-
-PAGE_SIZE = 100
-PAGE_SIZE_MAX = 1_000
 
 router = APIRouter(prefix="/v1/tables", tags=["tables"], route_class=CheckedBody)
 
 
 @router.get("")
-def list_tables(
-    components: ComponentsOf,
-    principal: PrincipalOf,
-    page_size: Annotated[int, Query(ge=1, le=PAGE_SIZE_MAX)] = PAGE_SIZE,
-    page_token: str | None = None,
-) -> TableList:
-    """List the registered tables that the client may read, in alphabetical order, page by page."""
-    after = "" if page_token is None else _parse_token(page_token)
-    rest = [
-        name
-        for name in components.registry.identifiers()
-        if name > after and principal.may(AccessScope.READ, name)
-    ]
-    page = rest[:page_size]
-    names = [identifier.split(".", 1) for identifier in page]
-    return TableList(
-        tables=tuple(TableName(database=database, name=name) for database, name in names),
-        next_page_token=encode_token(page[-1].encode()) if len(rest) > len(page) else None,
-    )
+def list_tables(components: ComponentsOf, query: ListQueryOf) -> TableList:
+    """List the registered tables, page by page: by conditions on name, labels, owner and the states of streams."""
+    return components.shown(components.lists.tables(query))
 
 
 @router.put("/{database}/{table}", responses={201: {"model": TableView}})
@@ -112,14 +89,3 @@ def get_maintenance(components: ComponentsOf, database: str, table: str) -> Main
         alive_since_ms=components.clock.now_ms() - components.settings.runner_timeout_ms,
     )
     return components.shown(status)
-
-
-def _parse_token(token: str) -> str:
-    try:
-        return decode_token(token).decode()
-    except ValueError as error:
-        message = "not a page token of this list"
-        hint = "use `next_page_token` of the page before, or leave it out"
-        problem = Problem(field="page_token", value=token, message=message, hint=hint)
-        summary = "the page token is not valid"
-        raise InvalidRequest(summary, problems=[problem]) from error

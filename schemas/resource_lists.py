@@ -1,0 +1,228 @@
+"""Lists of tables, streams, runners and clusters, as the service answers them."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from braid.schemas.contract import Contract, Labels, Owner
+from braid.schemas.document import DesiredState
+from braid.schemas.progress import StreamState
+from braid.schemas.status import StreamStatus
+
+
+class ListOrder(StrEnum):
+    """The order of a list; with `-`, the largest come first. Entries without the value come last in both.
+
+    `lag` is in records, `freshness` in seconds, and states are ordered from those that need attention to RUNNING.
+    """
+
+    NAME = "name"
+    NAME_LAST = "-name"
+    LAG = "lag"
+    LAG_LARGEST = "-lag"
+    STATE = "state"
+    STATE_LAST = "-state"
+    FRESHNESS = "freshness"
+    FRESHNESS_WORST = "-freshness"
+
+    @property
+    def is_descending(self) -> bool:
+        """Whether the largest come first."""
+        return self.startswith("-")
+
+    @property
+    def by(self) -> str:
+        """The value by which entries are ordered."""
+        return self.removeprefix("-")
+
+
+class Expansion(StrEnum):
+    """What the entries of a list have besides what is always there."""
+
+    STATUS = "status"
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class TableStatus(Contract):
+    """The status of a table's streams and of its maintenance, as runners last reported. A field that is None is not known.
+
+    Attributes:
+        states: Number of streams by state.
+        lag_records: Sum of the known lags of its streams, in records.
+        lag_seconds: The largest known lag of a stream, in seconds.
+        freshness_seconds: The largest freshness of its streams: how long ago the oldest record was written that a stream which
+            should run has not committed yet; without a measured lag, the time since the stream's newest commit.
+        last_commit_at: Time of the newest commit of a stream, ISO 8601, UTC.
+        most_runs: Largest number of sorted runs of a bucket.
+        compaction_trigger: Number of runs at which a compaction is due.
+        maintenance_error: The current failure of the maintenance; None also if there is none.
+    """
+
+    states: Mapping[StreamState, int] = Field(default_factory=dict)
+    lag_records: int | None = None
+    lag_seconds: float | None = None
+    freshness_seconds: float | None = None
+    last_commit_at: str | None = None
+    most_runs: int | None = None
+    compaction_trigger: int | None = None
+    maintenance_error: str | None = None
+
+
+class TableSummary(Contract):
+    """A registered table in a list. Fields that are not asked for are left out.
+
+    Attributes:
+        database: The table's database.
+        name: The table's name.
+        labels: Its labels, with `expand=status`, or if the list is filtered or ordered by what the declaration has.
+        owner: Who answers for it, in the same cases.
+        streams: Number of its streams, in the same cases.
+        status: The status, with `expand=status`.
+        error: Why its declaration cannot be read; None: it can.
+    """
+
+    database: str
+    name: str
+    labels: Labels | None = Field(default=None, exclude_if=_is_none)
+    owner: Owner | None = Field(default=None, exclude_if=_is_none)
+    streams: int | None = Field(default=None, exclude_if=_is_none)
+    status: TableStatus | None = Field(default=None, exclude_if=_is_none)
+    error: str | None = Field(default=None, exclude_if=_is_none)
+
+
+class TableList(Contract):
+    """One page of tables.
+
+    Attributes:
+        tables: The tables; may be few or none although there is a next page.
+        next_page_token: Token of the next page; None on the last one.
+    """
+
+    tables: tuple[TableSummary, ...]
+    next_page_token: str | None
+
+
+class StreamSummary(Contract):
+    """A registered stream in a list.
+
+    Attributes:
+        database: The database of the stream's table.
+        table: The table's name.
+        name: The stream's name.
+        topic: The Kafka topic.
+        sequence_group: The group that the stream owns; None: none.
+        desired_state: The state that its owner has requested.
+        version: Version of its declaration.
+        labels: Its labels.
+        owner: Who answers for it; None: not declared.
+        state: Its state, as its runner last reported.
+        lag_records: Records that wait; None: not known.
+        freshness_seconds: See `TableStatus.freshness_seconds`; None: not known.
+        status: The whole status, with `expand=status`; without what only the table knows, such as backfills.
+    """
+
+    database: str
+    table: str
+    name: str
+    topic: str
+    sequence_group: str | None
+    desired_state: DesiredState
+    version: int
+    labels: Labels
+    owner: Owner | None
+    state: StreamState
+    lag_records: int | None
+    freshness_seconds: float | None
+    status: StreamStatus | None = Field(default=None, exclude_if=_is_none)
+
+
+class StreamSummaryList(Contract):
+    """One page of the streams of all tables.
+
+    Attributes:
+        streams: The streams; may be few or none although there is a next page.
+        next_page_token: Token of the next page; None on the last one.
+    """
+
+    streams: tuple[StreamSummary, ...]
+    next_page_token: str | None
+
+
+class ApiDescription(Contract):
+    """What a service can do.
+
+    Attributes:
+        api: Version of the API, with which its addresses begin.
+        version: Version of the program.
+        formats: Types of messages that streams may have.
+        merge_engines: Merge engines that tables may have.
+        features: Features of declarations that this version knows; it does not change a table that needs another one.
+        pushes: Whether records can be pushed to some topics.
+    """
+
+    api: str
+    version: str
+    formats: tuple[str, ...]
+    merge_engines: tuple[str, ...]
+    features: tuple[str, ...]
+    pushes: bool
+
+
+class RunnerView(Contract):
+    """A runner, as it last reported.
+
+    Attributes:
+        name: The runner's name.
+        alive: Whether its last report is recent; the streams of a runner that is gone continue with another one.
+        started_at: Start of the process, ISO 8601, UTC.
+        reported_at: Time of the report, ISO 8601, UTC.
+        streams: The streams that it has, `<database>.<table>/<stream>`, with their states.
+        tables: The tables that it compacts, `<database>.<table>`.
+    """
+
+    name: str
+    alive: bool
+    started_at: str
+    reported_at: str
+    streams: Mapping[str, StreamState]
+    tables: tuple[str, ...]
+
+
+class RunnerList(Contract):
+    """All runners that have ever reported, by name.
+
+    Attributes:
+        runners: The runners.
+        unreadable: Names of the runners whose reports cannot be read.
+    """
+
+    runners: tuple[RunnerView, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+class ClusterView(Contract):
+    """A Kafka cluster that streams may name; its address and logins are in the operators' file alone.
+
+    Attributes:
+        name: The name.
+        push: Whether records can be pushed to topics of the cluster.
+    """
+
+    name: str
+    push: bool
+
+
+class ClusterList(Contract):
+    """The Kafka clusters and schema registries that streams may name, by name.
+
+    Attributes:
+        clusters: The clusters.
+        schema_registries: Names of the schema registries.
+    """
+
+    clusters: tuple[ClusterView, ...]
+    schema_registries: tuple[str, ...]

@@ -1,0 +1,247 @@
+"""Lists of the tables and streams of the warehouse.
+
+A list of tables by name needs the names alone: one listing of storage. Everything else needs the documents of tables: a listing
+and a read for each, `READS_AT_ONCE` of them at a time in the whole process, and the reports of runners, which are read once a
+second at most. By name, a page reads only as many documents as it needs, `EXAMINED_MAX` at most; in another order all
+documents of the tables that `table` matches are read, `TABLES_MAX` at most.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from braid.lake import Clock, LakeError, LimitExceeded
+from braid.registry.errors import FeaturesMissing
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import TableDocument
+from braid.schemas.resource_lists import (
+    ListOrder,
+    StreamSummary,
+    StreamSummaryList,
+    TableList,
+    TableSummary,
+)
+from braid.service.control.lists.list_pages import Page, Place, page_of, place_after, token_of
+from braid.service.control.lists.list_query import ListQuery
+from braid.service.control.lists.recent_reports import RecentReports
+from braid.service.control.lists.summaries import (
+    listed_streams,
+    severity,
+    table_status,
+    table_summary,
+    worst_freshness,
+)
+
+READS_AT_ONCE: Final = 8
+EXAMINED_MAX: Final = 500
+TABLES_MAX: Final = 2_000
+_CHUNK: Final = 4 * READS_AT_ONCE
+_BETWEEN: Final = (
+    "/"  # comes before every character of a name, so that the streams of a table stand together
+)
+
+
+_LAST: Final = "~"  # comes after every character of a name
+
+EntryT = TypeVar("EntryT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """A table whose document was read, or cannot be read."""
+
+    identifier: str
+    document: TableDocument | None = None
+    error: str | None = None
+
+
+class ResourceLists:
+    """Lists tables and streams; thread-safe."""
+
+    def __init__(
+        self,
+        registry: RegistryStore,
+        reports: RecentReports,
+        clock: Clock,
+        *,
+        runner_timeout_ms: int,
+    ) -> None:
+        """Create the lists.
+
+        Args:
+            registry: Reads documents.
+            reports: The reports of runners.
+            clock: The clock.
+            runner_timeout_ms: Age of a runner's last report from which it counts as gone, milliseconds.
+        """
+        self._registry = registry
+        self._reports = reports
+        self._clock = clock
+        self._runner_timeout_ms = runner_timeout_ms
+        self._threads = ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="braid-list")
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def tables(self, query: ListQuery) -> TableList:
+        """Return a page of tables.
+
+        Raises:
+            InvalidRequest: The page token does not belong to the request.
+            LimitExceeded: Too many tables would have to be read for this order.
+            StorageUnavailable: Storage does not answer.
+        """
+        meant = [
+            name
+            for name in self._registry.identifiers()
+            if query.admits_table(name) and query.admits_name(name.partition(".")[2])
+        ]
+        if not query.needs_documents:
+            page = _page(query, ((_place(query, name, name), _named(name)) for name in meant))
+        elif query.order.by == ListOrder.NAME:
+            page = self._by_name(query, meant, self._table_entries)
+        else:
+            page = _page(query, self._table_entries(query, self._all(meant)))
+        return TableList(tables=page.entries, next_page_token=page.next_page_token)
+
+    def streams(self, query: ListQuery) -> StreamSummaryList:
+        """Return a page of the streams of all tables; raises what `tables` raises."""
+        meant = [name for name in self._registry.identifiers() if query.admits_table(name)]
+        if query.order.by == ListOrder.NAME:
+            page = self._by_name(query, meant, self._stream_entries)
+        else:
+            page = _page(query, self._stream_entries(query, self._all(meant)))
+        return StreamSummaryList(streams=page.entries, next_page_token=page.next_page_token)
+
+    def _by_name(
+        self,
+        query: ListQuery,
+        meant: Sequence[str],
+        entries_of: Callable[[ListQuery, Sequence[_Read]], Iterable[tuple[Place, EntryT]]],
+    ) -> Page[EntryT]:
+        """Return a page in the order of names, for which tables are read until the page is full."""
+        after, is_descending = _after(query), query.order.is_descending
+        ordered = sorted(meant, reverse=is_descending)
+        if after is not None:
+            first = after.name.partition(_BETWEEN)[0]
+            ordered = [
+                name for name in ordered if (name <= first if is_descending else name >= first)
+            ]
+        examined = ordered[:EXAMINED_MAX]
+        found: list[tuple[Place, EntryT]] = []
+        for at in range(0, len(examined), _CHUNK):
+            chunk = self._read(examined[at : at + _CHUNK])
+            found += [one for one in entries_of(query, chunk) if after is None or one[0] > after]
+            if len(found) > query.page_size:
+                break
+        page = page_of(found, after=None, page_size=query.page_size, digest=query.digest)
+        if page.next_page_token is None and len(examined) < len(ordered):
+            # A short page: the next one begins after the last table that was read.
+            last = examined[-1] if is_descending else f"{examined[-1]}{_BETWEEN}{_LAST}"
+            token = token_of(_place(query, last, last), query.digest)
+            return Page(entries=page.entries, next_page_token=token)
+        return page
+
+    def _all(self, meant: Sequence[str]) -> Sequence[_Read]:
+        if len(meant) > TABLES_MAX:
+            message = (
+                f"{len(meant)} tables would have to be read for a list in this order; the limit is {TABLES_MAX}\n"
+                "hint: choose tables by `table=shop.*`, or order the list by name"
+            )
+            raise LimitExceeded(message)
+        return self._read(meant)
+
+    def _read(self, identifiers: Sequence[str]) -> Sequence[_Read]:
+        """Return the tables with their documents; those that were dropped meanwhile are left out."""
+        found = self._threads.map(self._read_one, identifiers)
+        return [one for one in found if one is not None]
+
+    def _read_one(self, identifier: str) -> _Read | None:
+        try:
+            found = self._registry.table(identifier)
+        except (LakeError, FeaturesMissing) as error:
+            if isinstance(error, LakeError) and error.retryable:
+                raise  # in an outage nothing is known about the table
+            return _Read(identifier=identifier, error=str(error))
+        return None if found is None else _Read(identifier=identifier, document=found.value)
+
+    def _table_entries(
+        self, query: ListQuery, read: Sequence[_Read]
+    ) -> Iterator[tuple[Place, TableSummary]]:
+        reports, now_ms = self._reports.get(), self._clock.now_ms()
+        alive_since_ms = now_ms - self._runner_timeout_ms
+        for one in read:
+            if one.document is None:
+                if not (query.labels or query.owner or query.states):
+                    named = _named(one.identifier, error=one.error)
+                    yield _place(query, one.identifier, None), named
+                continue
+            table = one.document.table
+            if not query.admits_people(table.labels, table.owner):
+                continue
+            streams = list(
+                listed_streams(one.document, reports, now_ms=now_ms, alive_since_ms=alive_since_ms)
+            )
+            if query.states and not any(each.status.state in query.states for each in streams):
+                continue
+            status = table_status(one.document, streams, reports, alive_since_ms=alive_since_ms)
+            value: float | None
+            match query.order.by:
+                case ListOrder.LAG:
+                    value = status.lag_records
+                case ListOrder.FRESHNESS:
+                    value = worst_freshness(streams)
+                case _:
+                    value = min((severity(each.status.state) for each in streams), default=None)
+            summary = table_summary(one.document, status=status if query.shows_status else None)
+            yield _place(query, one.identifier, value), summary
+
+    def _stream_entries(
+        self, query: ListQuery, read: Sequence[_Read]
+    ) -> Iterator[tuple[Place, StreamSummary]]:
+        reports, now_ms = self._reports.get(), self._clock.now_ms()
+        alive_since_ms = now_ms - self._runner_timeout_ms
+        for document in (one.document for one in read if one.document is not None):
+            for each in listed_streams(
+                document, reports, now_ms=now_ms, alive_since_ms=alive_since_ms
+            ):
+                spec, state = each.entry.spec, each.status.state
+                if not (
+                    query.admits_name(spec.name)
+                    and query.admits_people(spec.labels, spec.owner)
+                    and (not query.states or state in query.states)
+                ):
+                    continue
+                value: float | None
+                match query.order.by:
+                    case ListOrder.LAG:
+                        value = each.status.lag_records
+                    case ListOrder.FRESHNESS:
+                        value = each.freshness_seconds
+                    case _:
+                        value = severity(state)
+                name = f"{document.identifier}{_BETWEEN}{spec.name}"
+                yield _place(query, name, value), each.summary(shows_status=query.shows_status)
+
+
+def _page(query: ListQuery, entries: Iterable[tuple[Place, EntryT]]) -> Page[EntryT]:
+    return page_of(entries, after=_after(query), page_size=query.page_size, digest=query.digest)
+
+
+def _after(query: ListQuery) -> Place | None:
+    if query.page_token is None:
+        return None
+    return place_after(query.page_token, query.digest, is_descending=query.order.is_descending)
+
+
+def _place(query: ListQuery, name: str, value: float | str | None) -> Place:
+    """Return the place of an entry; in the order of names the name is the value."""
+    is_by_name = query.order.by == ListOrder.NAME
+    return Place(name if is_by_name else value, name, query.order.is_descending)
+
+
+def _named(identifier: str, *, error: str | None = None) -> TableSummary:
+    database, _, name = identifier.partition(".")
+    return TableSummary(database=database, name=name, error=error)

@@ -1,0 +1,85 @@
+"""Routes of what is not of one table: the API itself, the streams of all tables, runners, clusters."""
+
+from functools import partial
+from importlib.metadata import version
+
+from fastapi import APIRouter
+
+from braid.registry.store.stored_documents import FEATURES
+from braid.schemas import MergeEngine
+from braid.schemas.access import AccessScope
+from braid.schemas.message_format import FORMAT_TYPES
+from braid.schemas.resource_lists import (
+    ApiDescription,
+    ClusterList,
+    ClusterView,
+    RunnerList,
+    RunnerView,
+    StreamSummaryList,
+)
+from braid.service.dependencies import ComponentsOf, PrincipalOf
+from braid.service.routes.list_parameters import ListQueryOf
+from braid.service.times import iso_utc
+
+API_VERSION = "1"
+_VERSION = version("braid-lake")
+
+router = APIRouter(prefix="/v1")
+
+
+@router.get("", tags=["health"])
+async def describe_api(components: ComponentsOf) -> ApiDescription:
+    """Return the version of the API and of the program, and what this service can do."""
+    return ApiDescription(
+        api=API_VERSION,
+        version=_VERSION,
+        formats=FORMAT_TYPES,
+        merge_engines=tuple(one.value for one in MergeEngine),
+        features=tuple(sorted(FEATURES)),
+        pushes=components.producer is not None and components.settings.clusters.allow_pushes,
+    )
+
+
+@router.get("/streams", tags=["streams"])
+def list_all_streams(components: ComponentsOf, query: ListQueryOf) -> StreamSummaryList:
+    """List the streams of all tables, page by page: by conditions on name, table, labels, owner and state."""
+    return components.shown(components.lists.streams(query))
+
+
+@router.get("/runners", tags=["runners"])
+def list_runners(components: ComponentsOf, principal: PrincipalOf) -> RunnerList:
+    """List the runners that have ever reported, with their streams and the tables that they compact, as far as the client may read them."""
+    may_see = partial(principal.may, AccessScope.READ)
+    reports = components.reports.get()
+    alive_since_ms = components.clock.now_ms() - components.settings.runner_timeout_ms
+    return RunnerList(
+        runners=tuple(
+            RunnerView(
+                name=one.runner,
+                alive=one.updated_ms >= alive_since_ms,
+                started_at=iso_utc(one.started_ms),
+                reported_at=iso_utc(one.updated_ms),
+                streams={
+                    name: stream.state
+                    for name, stream in sorted(one.streams.items())
+                    if may_see(name.partition("/")[0])
+                },
+                tables=tuple(sorted(filter(may_see, one.tables))),
+            )
+            for one in reports.runners
+        ),
+        unreadable=reports.unreadable,
+    )
+
+
+@router.get("/clusters", tags=["clusters"])
+def list_clusters(components: ComponentsOf) -> ClusterList:
+    """List the Kafka clusters and schema registries that streams may name; neither addresses nor logins."""
+    clusters = components.settings.clusters
+    return ClusterList(
+        clusters=tuple(
+            ClusterView(name=name, push=bool(cluster.push))
+            for name, cluster in sorted(clusters.by_name.items())
+        ),
+        schema_registries=tuple(sorted(clusters.schema_registries)),
+    )
