@@ -70,6 +70,10 @@ class Principal:
                 self._known_masks[table] = mask
         return mask
 
+    def sees_all(self, table: str) -> bool:
+        """Return whether it may read all columns of a table, `database.table`."""
+        return self.may(AccessScope.READ, table) and not self.mask(table).columns
+
     def may_anywhere(self, scope: AccessScope) -> bool:
         """Return whether it has a scope for some table, whichever it is."""
         return self._rank_anywhere >= _RANK[scope]

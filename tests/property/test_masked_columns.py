@@ -318,3 +318,12 @@ def test_another_grant_for_the_table_shows_the_columns(crm: Crm) -> None:
 
     assert row["email"] == "secret-one"
     assert "score" not in row
+
+
+def test_a_list_of_streams_has_none_of_tables_with_masked_columns(crm: Crm) -> None:
+    seen_by = {
+        token: crm.ask("GET", "/v1/streams", query="?expand=status", token=token).json()["streams"]
+        for token in (crm.token, crm.all)
+    }
+
+    assert [len(streams) for streams in seen_by.values()] == [0, 1]
