@@ -8,7 +8,7 @@ From the top down:
 | module | what |
 |---|---|
 | `client` | clients, and their tables and streams; rows of many keys |
-| `service_operations`, `table_operations`, `stream_operations`, `row_operations`, `explanation_operations`, `view_operations` | the operations of the API |
+| `service_operations`, `table_operations`, `maintenance_operations`, `stream_operations`, `row_operations`, `explanation_operations`, `view_operations` | the operations of the API |
 | `operation` | operations, defined once for both clients |
 | `sending`, `retries` | requests over HTTP; when they are repeated |
 | `answers`, `many_rows`, `keys` | answers from responses; rows of many keys, and data frames; keys as callers have them |
@@ -38,14 +38,17 @@ from braid.client.errors import (
     LimitExceeded,
     NoAnswer,
     NotFound,
+    OperationNotFound,
     PreconditionFailed,
     Refused,
     RowNotFound,
     ScopeMissing,
     ServiceFailed,
+    SnapshotNotFound,
     SnapshotNotReached,
     StreamNotFound,
     TableNotFound,
+    TagNotFound,
     Unauthenticated,
     Unavailable,
     UnexpectedAnswer,
@@ -74,6 +77,7 @@ __all__ = [
     "NoAnswer",
     "NotFound",
     "OffsetsAnswer",
+    "OperationNotFound",
     "PreconditionFailed",
     "Refused",
     "Retries",
@@ -81,6 +85,7 @@ __all__ = [
     "RowNotFound",
     "ScopeMissing",
     "ServiceFailed",
+    "SnapshotNotFound",
     "SnapshotNotReached",
     "Stream",
     "StreamAnswer",
@@ -88,6 +93,7 @@ __all__ = [
     "Table",
     "TableAnswer",
     "TableNotFound",
+    "TagNotFound",
     "Unauthenticated",
     "Unavailable",
     "UnexpectedAnswer",

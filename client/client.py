@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from braid.client.explanation_operations import ExplanationOperations
 from braid.client.keys import Keys, keys_of
+from braid.client.maintenance_operations import MaintenanceOperations
 from braid.client.many_rows import (
     FrameKind,
     as_frame,
@@ -93,7 +94,9 @@ class AsyncView(ViewOperations, AsyncResource):
     """A feature view of a table, for coroutines."""
 
 
-class Table(RowOperations, ExplanationOperations, TableOperations, SyncResource):
+class Table(
+    RowOperations, ExplanationOperations, TableOperations, MaintenanceOperations, SyncResource
+):
     """A table."""
 
     def stream(self, name: str) -> Stream:
@@ -158,7 +161,9 @@ class Table(RowOperations, ExplanationOperations, TableOperations, SyncResource)
             return [answer, *threads.map(lambda part: look_up(part, **same), others)]
 
 
-class AsyncTable(RowOperations, ExplanationOperations, TableOperations, AsyncResource):
+class AsyncTable(
+    RowOperations, ExplanationOperations, TableOperations, MaintenanceOperations, AsyncResource
+):
     """A table, for coroutines."""
 
     def stream(self, name: str) -> AsyncStream:

@@ -116,6 +116,18 @@ class IndexNotFound(NotFound):
     """The table has no lookup index of that name."""
 
 
+class SnapshotNotFound(NotFound):
+    """The table has no such snapshot, or not any more."""
+
+
+class TagNotFound(NotFound):
+    """The table has no such tag."""
+
+
+class OperationNotFound(NotFound):
+    """There is no such operation, or not any more."""
+
+
 class ViewNotFound(NotFound):
     """The table has no feature view of that name."""
 
@@ -163,6 +175,9 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.ROW_NOT_FOUND: RowNotFound,
     ProblemCode.INDEX_NOT_FOUND: IndexNotFound,
     ProblemCode.VIEW_NOT_FOUND: ViewNotFound,
+    ProblemCode.SNAPSHOT_NOT_FOUND: SnapshotNotFound,
+    ProblemCode.TAG_NOT_FOUND: TagNotFound,
+    ProblemCode.OPERATION_NOT_FOUND: OperationNotFound,
     ProblemCode.TABLE_EXISTS: Conflict,
     ProblemCode.STREAM_EXISTS: Conflict,
     ProblemCode.STREAM_NOT_STOPPED: Conflict,

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from braid.client.answers import as_model
-from braid.client.operation import Call, Resource, operation
+from braid.client.answers import as_model, nothing
+from braid.client.operation import Call, JsonObject, Resource, operation
 from braid.client.row_operations import Timestamp, time_text
-from braid.schemas import AuditPage
+from braid.schemas import AuditPage, OperationList, OperationState, OperationView
 from braid.schemas.api import Health, Readiness
+from braid.schemas.batch_verb import BatchVerbAnswer, BatchVerbRequest
 from braid.schemas.resource_lists import (
     ApiDescription,
     ClusterList,
@@ -158,3 +159,91 @@ class ServiceOperations(Resource):
                 "page_token": page_token,
             },
         )
+
+    @operation("POST", "/v1/streams:start")
+    def start_streams(
+        self, request: BatchVerbRequest | JsonObject, *, idempotency_key: str | None = None
+    ) -> Call[BatchVerbAnswer]:
+        """Start many streams; the answer has the outcome for each."""
+        return _to_many(request, idempotency_key)
+
+    @operation("POST", "/v1/streams:pause")
+    def pause_streams(
+        self, request: BatchVerbRequest | JsonObject, *, idempotency_key: str | None = None
+    ) -> Call[BatchVerbAnswer]:
+        """Pause many streams; the answer has the outcome for each."""
+        return _to_many(request, idempotency_key)
+
+    @operation("POST", "/v1/streams:resume")
+    def resume_streams(
+        self, request: BatchVerbRequest | JsonObject, *, idempotency_key: str | None = None
+    ) -> Call[BatchVerbAnswer]:
+        """Resume many streams; the answer has the outcome for each."""
+        return _to_many(request, idempotency_key)
+
+    @operation("POST", "/v1/streams:restart")
+    def restart_streams(
+        self, request: BatchVerbRequest | JsonObject, *, idempotency_key: str | None = None
+    ) -> Call[BatchVerbAnswer]:
+        """Restart the queries of many streams; the answer has the outcome for each."""
+        return _to_many(request, idempotency_key)
+
+    @operation("POST", "/v1/streams:stop")
+    def stop_streams(
+        self, request: BatchVerbRequest | JsonObject, *, idempotency_key: str | None = None
+    ) -> Call[BatchVerbAnswer]:
+        """Stop many streams; the answer has the outcome for each."""
+        return _to_many(request, idempotency_key)
+
+    @operation("GET", "/v1/operations")
+    def operations(
+        self,
+        *,
+        table: str | None = None,
+        state: OperationState | str | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
+    ) -> Call[OperationList]:
+        """Return a page of operations: those that have not ended, then the others, the newest first."""
+        return Call(
+            decode=as_model(OperationList),
+            query={
+                "table": table,
+                "state": state,
+                "page_size": page_size,
+                "page_token": page_token,
+            },
+        )
+
+    @operation("GET", "/v1/operations/{operation}")
+    def get_operation(self, operation: str) -> Call[OperationView]:
+        """Return an operation: its state, its progress, and its result or problem."""
+        return Call(decode=as_model(OperationView), names={"operation": operation})
+
+    @operation("POST", "/v1/operations/{operation}:cancel")
+    def cancel_operation(
+        self, operation: str, *, idempotency_key: str | None = None
+    ) -> Call[OperationView]:
+        """End an operation before it is complete, where its work can end."""
+        return Call(
+            decode=as_model(OperationView),
+            names={"operation": operation},
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=True,
+        )
+
+    @operation("DELETE", "/v1/operations/{operation}")
+    def delete_operation(self, operation: str) -> Call[None]:
+        """Delete the document of an operation that has ended."""
+        return Call(decode=nothing, names={"operation": operation})
+
+
+def _to_many(
+    request: BatchVerbRequest | JsonObject, idempotency_key: str | None
+) -> Call[BatchVerbAnswer]:
+    return Call(
+        decode=as_model(BatchVerbAnswer),
+        body=request,
+        headers={"idempotency-key": idempotency_key},
+        is_repeatable=idempotency_key is not None,
+    )

@@ -128,29 +128,49 @@ class StreamOperations(Resource):
         return Call(decode=as_model(StreamStatus))
 
     @operation("POST", f"{_STREAM}/start")
-    def start(self) -> Call[VerbAnswer]:
+    def start(self, *, idempotency_key: str | None = None) -> Call[VerbAnswer]:
         """Start the stream; one that failed or waits tries again at once."""
-        return Call(decode=as_model(VerbAnswer), is_repeatable=True)
+        return Call(
+            decode=as_model(VerbAnswer),
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=True,
+        )
 
     @operation("POST", f"{_STREAM}/pause")
-    def pause(self) -> Call[VerbAnswer]:
+    def pause(self, *, idempotency_key: str | None = None) -> Call[VerbAnswer]:
         """Pause the stream: it reads nothing, and its runner keeps it."""
-        return Call(decode=as_model(VerbAnswer), is_repeatable=True)
+        return Call(
+            decode=as_model(VerbAnswer),
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=True,
+        )
 
     @operation("POST", f"{_STREAM}/resume")
-    def resume(self) -> Call[VerbAnswer]:
+    def resume(self, *, idempotency_key: str | None = None) -> Call[VerbAnswer]:
         """Resume the stream where it was paused or stopped."""
-        return Call(decode=as_model(VerbAnswer), is_repeatable=True)
+        return Call(
+            decode=as_model(VerbAnswer),
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=True,
+        )
 
     @operation("POST", f"{_STREAM}/restart")
-    def restart(self) -> Call[VerbAnswer]:
-        """Restart the query of the stream, which has to run. Not repeated by itself: a repetition would restart it twice."""
-        return Call(decode=as_model(VerbAnswer))
+    def restart(self, *, idempotency_key: str | None = None) -> Call[VerbAnswer]:
+        """Restart the query of the stream, which has to run. Without an `idempotency_key` not repeated by itself: it would restart twice."""
+        return Call(
+            decode=as_model(VerbAnswer),
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=idempotency_key is not None,
+        )
 
     @operation("POST", f"{_STREAM}/stop")
-    def stop(self) -> Call[VerbAnswer]:
+    def stop(self, *, idempotency_key: str | None = None) -> Call[VerbAnswer]:
         """Stop the stream: its runner releases it."""
-        return Call(decode=as_model(VerbAnswer), is_repeatable=True)
+        return Call(
+            decode=as_model(VerbAnswer),
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=True,
+        )
 
     @operation("GET", f"{_STREAM}/offsets")
     def offsets(self) -> Call[OffsetsAnswer]:
@@ -211,9 +231,16 @@ class StreamOperations(Resource):
         )
 
     @operation("POST", f"{_STREAM}/dead-letters/replay")
-    def replay_dead_letters(self, selection: LetterSelection | JsonObject) -> Call[RequestedReplay]:
+    def replay_dead_letters(
+        self, selection: LetterSelection | JsonObject, *, idempotency_key: str | None = None
+    ) -> Call[RequestedReplay]:
         """Have the runner of the stream write the records of dead letters, each once."""
-        return Call(decode=as_model(RequestedReplay), body=selection)
+        return Call(
+            decode=as_model(RequestedReplay),
+            body=selection,
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=idempotency_key is not None,
+        )
 
     @operation("DELETE", f"{_STREAM}/dead-letters/replay")
     def withdraw_replay(

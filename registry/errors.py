@@ -6,6 +6,8 @@ RegistryError
   KeyReused            send the first request again, or use another idempotency key
   DefinitionDiffers    the name is taken by another definition; `.problems` names what differs
   StreamNotFound       fix the name
+  OperationNotFound    fix the id
+  TooManyOperations    wait for operations to end
   StreamNotStopped     stop it first
   StreamNotRunning     start or resume it
   FeaturesMissing      use a newer version of this software; `.missing` names the missing features
@@ -52,6 +54,16 @@ class DefinitionDiffers(_WithProblems):
 
 class StreamNotFound(RegistryError):
     """The table has no stream of that name."""
+
+
+class OperationNotFound(RegistryError):
+    """There is no operation of that id, or not any more."""
+
+
+class TooManyOperations(RegistryError):
+    """Too many operations have not ended."""
+
+    retryable = True
 
 
 class StreamNotStopped(RegistryError):

@@ -14,7 +14,7 @@ The base class, `TableRegistrar`, registers tables, and its own base class chang
 `position_setter` sets positions of streams.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Final
@@ -23,7 +23,13 @@ from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock
 from braid.registry.alteration.table_alterer import CheckTests
 from braid.registry.effects import effects_of_change, effects_of_registration
-from braid.registry.errors import RegistryConflict, StreamNotStopped
+from braid.registry.errors import (
+    RegistryConflict,
+    RegistryError,
+    StreamNotFound,
+    StreamNotRunning,
+    StreamNotStopped,
+)
 from braid.registry.replay_requests import (
     checked_replay,
     with_replays,
@@ -393,6 +399,41 @@ class Registrar(TableRegistrar):
             return AppliedVerb(document=document, message=REPEATED)
         assert effect.entry.spec == document.streams[stream].spec, "a verb changes no definition"
         return AppliedVerb(document=document, message=effect.message)
+
+    def apply_verbs(
+        self, identifier: str, verb: Verb, reported: Mapping[str, StreamState | None]
+    ) -> dict[str, str | RegistryError]:
+        """Change the desired states of several streams of a table at once.
+
+        Args:
+            identifier: `<database>.<table>`.
+            verb: The verb; `entry_after_verb` has the rules.
+            reported: The streams, each with the state that a living runner reports; None: no runner has it.
+
+        Returns:
+            By stream, what was done, or why the verb is refused for it; the other streams are changed.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+        """
+        effects: dict[str, str | RegistryError] = {}
+
+        def change(document: TableDocument) -> TableDocument:
+            for stream, state in reported.items():
+                try:
+                    effect = entry_after_verb(entry_of(document, stream), verb, reported=state)
+                except (StreamNotFound, StreamNotRunning) as error:
+                    effects[stream] = error
+                else:
+                    effects[stream] = effect.message
+                    document = with_entry(document, effect.entry)
+            return document
+
+        action = AuditAction(f"{verb.value}_stream")
+        stream = next(iter(reported)) if len(reported) == 1 else None
+        self._writer.change(identifier, change, action=action, stream=stream)
+        # Without effects: a request with a name that was made before.
+        return effects or dict.fromkeys(reported, REPEATED)
 
     def complete_stream(self, identifier: str, stream: str, *, generation: int) -> None:
         """Record that a stream has read all that it was started for, so that no runner starts it again.

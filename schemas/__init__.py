@@ -18,6 +18,8 @@
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `history` | series of a table and its streams, for charts |
 | `access` | scopes and grants of clients, and stored access tokens |
+| `batch_verb` | a lifecycle verb for many streams, and the outcome for each |
+| `operation`, `snapshots` | long work on a table: requests, documents and answers; answers about snapshots, tags and compactions |
 | `offsets` | the position of a stream, and requests to set it |
 | `resource_lists` | lists of tables, streams, runners and clusters |
 | `merge_patch` | the body of a PATCH |
@@ -102,6 +104,21 @@ from braid.schemas.offsets import (
     OffsetsValidation,
     PartitionChange,
     StreamOffsets,
+)
+from braid.schemas.operation import (
+    CompactionRequest,
+    OperationDocument,
+    OperationList,
+    OperationProblem,
+    OperationProgress,
+    OperationRequest,
+    OperationState,
+    OperationView,
+    OrphanCleaningRequest,
+    RescaleRequest,
+    RollbackRequest,
+    SnapshotExpiryRequest,
+    TagDeletionRequest,
 )
 from braid.schemas.problem import FieldProblem, ProblemCode, ProblemDocument
 from braid.schemas.progress import (
@@ -256,6 +273,7 @@ __all__ = [
     "ColumnPosition",
     "ColumnSource",
     "ColumnSpec",
+    "CompactionRequest",
     "CompletenessSpec",
     "ContinuousTrigger",
     "Contract",
@@ -315,6 +333,14 @@ __all__ = [
     "OnNullOrdering",
     "OnOffsetsExpired",
     "OnPartitionsAdded",
+    "OperationDocument",
+    "OperationList",
+    "OperationProblem",
+    "OperationProgress",
+    "OperationRequest",
+    "OperationState",
+    "OperationView",
+    "OrphanCleaningRequest",
     "OtherVersion",
     "PartitionChange",
     "PendingSchema",
@@ -331,6 +357,8 @@ __all__ = [
     "RenameColumnChange",
     "ReplayResult",
     "RequestedReplay",
+    "RescaleRequest",
+    "RollbackRequest",
     "RowCertificate",
     "RowExplanation",
     "RowFormat",
@@ -346,6 +374,7 @@ __all__ = [
     "SchemaChanges",
     "SequenceGroupSpec",
     "SetOptionChange",
+    "SnapshotExpiryRequest",
     "SnapshotInfo",
     "SourceDatabase",
     "StalenessSpec",
@@ -372,6 +401,7 @@ __all__ = [
     "TableTestReport",
     "TableTestRequest",
     "TableTests",
+    "TagDeletionRequest",
     "TopicOffsets",
     "Trigger",
     "Unordered",

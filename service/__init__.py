@@ -14,6 +14,7 @@ From the top down; each imports only what is beside or below it:
 | `problems/`, `documented_problems`, `documented_parameters` | errors as problem documents; the problems of each operation, and the meanings of parameters, in the OpenAPI document |
 | `checked_body`, `json_response`, `arrow_stream` | bodies parsed outside of the event loop; answers that the framework does not validate again; rows as Arrow |
 | `control/` | the logic of the routes |
+| `operations/` | long work on tables, in processes of its own |
 | `console/` | the console: pages for a browser, which call the API |
 | `metrics`, `process_sampler`, `reported_metrics`, `scope_notes` | metrics of the process and of the reports of runners; what layers note for them in a request |
 | `components`, `open_tables`, `body_thread`, `replayed_body` | components that requests share: registry, open tables, the thread for bodies, and bodies that are read again |

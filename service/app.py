@@ -24,6 +24,7 @@ from braid.registry.store.audit_pages import AuditPages
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.letter_questions import LetterQuestions
+from braid.registry.store.operations import OperationStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.remembered_requests import RememberedRequests
 from braid.registry.table_dropper import TableDropper
@@ -60,11 +61,15 @@ from braid.service.http.row_dispatch import RowDispatch
 from braid.service.lifecycle import Lifecycle
 from braid.service.metrics import ServiceMetrics
 from braid.service.open_tables import OpenTables
+from braid.service.operations.operation_pool import Execute, OperationPool
+from braid.service.operations.operation_process import execute_in_process, new_executor
 from braid.service.problems.error_handlers import install_problem_handlers
+from braid.service.problems.operation_problems import operation_problem
 from braid.service.process_sampler import sample_process
 from braid.service.reported_metrics import reported_metrics
 from braid.service.routes import (
     audit as audit_routes,
+    batch_verbs,
     changes,
     completeness as completeness_routes,
     console,
@@ -77,12 +82,15 @@ from braid.service.routes import (
     lookup_indexes,
     metrics as metrics_route,
     offsets,
+    operations as operation_routes,
     patches,
     pushes,
     row_events,
     rows as row_routes,
     schema_changes,
+    snapshots,
     streams,
+    table_operations,
     table_tests,
     tables as table_routes,
 )
@@ -128,6 +136,7 @@ def create_app(
     clock = clock or SystemClock()
     metrics = metrics or ServiceMetrics()
     warehouse = settings.warehouse
+    can_share = file_io is None  # storage that other processes can reach
     if file_io is None:
         file_io, warehouse = traced_storage(file_io_for(warehouse)), path_for(warehouse)
     catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock, lookups=settings.lookups)
@@ -171,13 +180,29 @@ def create_app(
     if settings.access is not None:
         tokens = TokenIdentities(AccessTokens(file_io, warehouse, clock), clock)
         identities = Identities([tokens, JwtIdentities(settings.access.issuers, clock)])
+    requests = RememberedRequests(file_io, warehouse, clock)
+    executor = new_executor(file_io, warehouse, catalog, clock=clock, describe=operation_problem)
+    execute: Execute = (
+        partial(execute_in_process, settings.warehouse, operation_problem)
+        if can_share
+        else lambda operation_id, _: executor.execute(operation_id)
+    )
+    operations = OperationPool(
+        OperationStore(file_io, warehouse, clock),
+        requests,
+        execute,
+        workers=settings.operation_workers,
+        clock=clock,
+    )
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         history.start()
         sampling = asyncio.create_task(sample_process(metrics))
+        operations.start()
         async with nullcontext() if identities is None else identities.followed():
             yield
+        operations.close()
         sampling.cancel()
         history.close()
         subscriptions.close()
@@ -226,6 +251,8 @@ def create_app(
         explainer=explainer,
         outcomes=outcomes,
         indexes=IndexAnswers(followers),
+        operations=OperationStore(file_io, warehouse, clock),
+        operation_pool=operations,
         producer=producer,
         bodies=bodies,
         lifecycle=Lifecycle(),
@@ -233,7 +260,6 @@ def create_app(
     )
     app.router.routes.extend(_routes())
     install_problem_handlers(app)
-    requests = RememberedRequests(file_io, warehouse, clock)
     routes = RouteScopes(app.routes)
     app.wrap(
         lambda framework: layers(
@@ -292,6 +318,7 @@ def _routes() -> Sequence[BaseRoute]:
         streams,
         fleet,
         patches,
+        batch_verbs,
         offsets,
         pushes,
         dead_letters,
@@ -303,6 +330,9 @@ def _routes() -> Sequence[BaseRoute]:
         lookup_indexes,
         changes,
         inspection,
+        snapshots,
+        table_operations,
+        operation_routes,
         audit_routes,
         console,
         metrics_route,

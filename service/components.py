@@ -12,6 +12,7 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.audit_pages import AuditPages
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
+from braid.registry.store.operations import OperationStore
 from braid.registry.store.paths import without_warehouse
 from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
@@ -21,6 +22,7 @@ from braid.service.control.lists.recent_reports import RecentReports
 from braid.service.control.lists.resource_lists import ResourceLists
 from braid.service.lifecycle import Lifecycle
 from braid.service.open_tables import OpenTables
+from braid.service.operations.operation_pool import OperationPool
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.followers import Followers
 from braid.service.serving.history import HistoryRecorder
@@ -61,6 +63,8 @@ class Components:
         history: Samples of tables and streams for charts.
         explainer: Explains rows.
         outcomes: Tells what has become of pushed records.
+        operations: Reads and changes operations.
+        operation_pool: Carries operations out.
         producer: Sends pushed records; None: the process has no Kafka client, and accepts none.
         bodies: The thread in which bodies are parsed.
         lifecycle: Whether the process takes requests.
@@ -88,6 +92,8 @@ class Components:
     history: HistoryRecorder
     explainer: RowExplainer
     outcomes: OutcomeAnswers
+    operations: OperationStore
+    operation_pool: OperationPool
     producer: RecordProducer | None
     bodies: BodyThread
     lifecycle: Lifecycle

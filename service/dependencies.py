@@ -1,5 +1,6 @@
 """Dependencies of routes, as annotated aliases: the app's components, the request's client, registrar, actor and precondition, `confirm`; entity tags."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import Depends, Header, Query, Request, Response
@@ -55,6 +56,16 @@ async def get_registrar(components: ComponentsOf, actor: ActorOf, request: Reque
     return components.registrar.by(actor).named(named_request_of(request.scope))
 
 
+May = Callable[[str, str], bool]
+"""Returns whether a client has a scope (`read`, `operate`) for a table, `database.table`."""
+
+
+async def get_may(request: Request) -> May:
+    """Return what the client may do, for routes whose address does not have the tables that they concern."""
+    principal = getattr(request.state, "principal", None)
+    return (lambda _scope, _table: True) if principal is None else principal.may
+
+
 async def get_precondition(
     if_match: Annotated[list[str] | None, Header()] = None,
     if_none_match: Annotated[list[str] | None, Header()] = None,
@@ -99,6 +110,7 @@ def set_etag(response: Response, revision: str) -> None:
     response.headers["etag"] = f'"{revision}"'
 
 
+MayOf = Annotated[May, Depends(get_may)]
 Confirm = Annotated[str | None, Query(description=DESCRIPTION)]
 MaskOf = Annotated[ColumnMask, Depends(get_mask)]
 RegistrarOf = Annotated[Registrar, Depends(get_registrar)]

@@ -55,6 +55,7 @@ _OF_PART: Final[Mapping[str, _Codes]] = {
     "/streams/{stream}": (ProblemCode.STREAM_NOT_FOUND,),
     "/views/{view}": (ProblemCode.VIEW_NOT_FOUND,),
     "/indexes/{index}": (ProblemCode.INDEX_NOT_FOUND, ProblemCode.NOT_READY),
+    "/v1/operations/{operation}": (ProblemCode.NOT_FOUND, ProblemCode.OPERATION_NOT_FOUND),
     "/ready": (ProblemCode.NOT_READY,),
 }
 _DECLARING: Final = (ProblemCode.FEATURES_MISSING, ProblemCode.CONFLICT)
@@ -88,6 +89,15 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ("DELETE", f"{_STREAM}/dead-letters/replay"): _CONDITIONAL,
     ("PUT", "/consumers/{consumer}"): (ProblemCode.PRECONDITION_FAILED,),
     ("DELETE", "/consumers/{consumer}"): (ProblemCode.PRECONDITION_FAILED,),
+    ("POST", "/rollback"): (
+        ProblemCode.STREAM_NOT_STOPPED,
+        ProblemCode.SNAPSHOT_NOT_FOUND,
+        ProblemCode.TAG_NOT_FOUND,
+    ),
+    ("GET", "/snapshots/{snapshot}"): (ProblemCode.SNAPSHOT_NOT_FOUND,),
+    ("GET", "/tags/{tag}"): (ProblemCode.TAG_NOT_FOUND,),
+    ("DELETE", "/tags/{tag}"): (ProblemCode.TAG_NOT_FOUND,),
+    ("DELETE", "/v1/operations/{operation}"): (ProblemCode.CONFLICT,),
     ("GET", "/rows"): _ROW,
     ("POST", "/rows/lookup"): _READING,
     ("POST", "/rows/scan"): _READING,

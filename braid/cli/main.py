@@ -124,6 +124,14 @@ def service(
             "looks.",
         ),
     ] = 100,
+    operation_workers: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=16,
+            help="Operations, such as compactions over HTTP, that a process carries out at once; 0: others do.",
+        ),
+    ] = 2,
     audit_retention: Annotated[
         str, typer.Option(help="Age from which entries of the audit log are deleted.")
     ] = "365 d",
@@ -206,6 +214,7 @@ def service(
                 access=access,
                 follow_ms=follow_ms,
                 audit_retention_ms=audit_retention_ms,
+                operation_workers=operation_workers,
             ),
             workers=workers,
             make_producer=make_producer,

@@ -7,6 +7,7 @@
 | `stored_documents` | the JSON of documents, which older and newer versions of the software share |
 | `revision`, `named_request` | preconditions of a change; requests that are applied once |
 | `remembered_requests` | answers of requests with an idempotency key |
+| `operations` | operations: long work that any process of the service carries out |
 | `pending_schemas` | changes of both a document and its table's schema |
 | `audit_log`, `audit_pages` | who changed what and when: entries of changes; pages of them, newest first |
 | `document_changes` | the changed values between two versions of a document |

@@ -138,6 +138,28 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
     ("GET", f"{_TABLE}/completeness"): READ_VISIBLE,
     ("GET", f"{_TABLE}/changes"): READ_VISIBLE,
     ("GET", f"{_TABLE}/consumers"): READ_VISIBLE,
+    ("GET", f"{_TABLE}/snapshots"): READ,
+    ("GET", f"{_TABLE}/snapshots/{{snapshot}}"): READ,
+    ("GET", f"{_TABLE}/tags"): READ,
+    ("GET", f"{_TABLE}/tags/{{tag}}"): READ,
+    ("PUT", f"{_TABLE}/tags/{{tag}}"): OPERATE,
+    ("DELETE", f"{_TABLE}/tags/{{tag}}"): OPERATE,
+    ("GET", f"{_TABLE}/compactions"): READ,
+    ("POST", f"{_TABLE}/compactions"): OPERATE,
+    ("POST", f"{_TABLE}/snapshots/expire"): OPERATE,
+    ("POST", f"{_TABLE}/orphan-files/clean"): OPERATE,
+    ("POST", f"{_TABLE}/rescale"): OPERATE,
+    ("POST", f"{_TABLE}/rollback"): ADMIN,
+    ("GET", "/v1/operations"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
+    ("GET", "/v1/operations/{operation}"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
+    ("POST", "/v1/operations/{operation}:cancel"): Requirement(
+        scope=_OPERATE, reach=Reach.ANY_TABLE
+    ),
+    ("DELETE", "/v1/operations/{operation}"): Requirement(scope=_OPERATE, reach=Reach.ANY_TABLE),
+    **{
+        ("POST", f"/v1/streams:{verb}"): Requirement(scope=_OPERATE, reach=Reach.ANY_TABLE)
+        for verb in ("start", "pause", "resume", "restart", "stop")
+    },
     ("PUT", _CONSUMER): WRITE,
     ("DELETE", _CONSUMER): WRITE,
 }

@@ -17,10 +17,13 @@
 | `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; consumers of a table |
 | `stream_status`, `backfill_status`, `newest_commit` | the status of a stream and its backfills; its newest commit |
 | `table_history` | samples of streams and tables from the reports of runners |
+| `batch_verbs` | lifecycle verbs for many streams at once |
 | `stream_offsets` | the position of a stream, and the bounds of its topic |
 | `dead_letters` | numbers of a stream's dead letters, and pages of them that a runner reads |
 | `stream_trial` | the trial of a stream with sample records |
 | `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
+| `snapshot_resources` | snapshots, tags and compactions of a table, and pages of them |
+| `operation_pages` | operations as they are answered, and pages of them |
 | `audit_page` | pages of the audit log |
 | `lists/` | lists of tables and streams over the whole warehouse |
 | `page_token`, `confirmation` | tokens of pages; the parameter `confirm` |

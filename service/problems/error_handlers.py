@@ -129,6 +129,14 @@ def _failed_conditions(request: Request, error: PreconditionFailed) -> tuple[Fie
     return tuple(problems)
 
 
+def disclosed(error: Exception) -> tuple[str, tuple[FieldProblem, ...]]:
+    """Return what an answer may say of an error: its text and its problems, with the warehouse's address still in them."""
+    code = code_of(error)
+    if STATUS_AND_TITLE[code][0] >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _DISCLOSED:
+        return _UNDISCLOSED, ()
+    return _detail(error), _errors(error, lambda text: text)
+
+
 def _one_line(error: Exception) -> str:
     line = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
     return line[:_LOGGED_CHARACTERS_MAX]

@@ -14,6 +14,9 @@
 | row_not_found          | 404    | treats the row as absent                             |
 | index_not_found        | 404    | fixes the name                                       |
 | view_not_found         | 404    | fixes the name                                       |
+| snapshot_not_found     | 404    | chooses a snapshot that exists                       |
+| tag_not_found          | 404    | fixes the name                                       |
+| operation_not_found    | 404    | fixes the id, or requests the operation anew         |
 | method_not_allowed     | 405    | uses a method that the address has                   |
 | request_timeout        | 408    | sends the request in one go                          |
 | table_exists           | 409    | repeats the declaration as it is, or uses a new name |
@@ -69,11 +72,13 @@ from braid.registry.errors import (
     FeaturesMissing,
     KeyReused,
     NoRunnerAnswers,
+    OperationNotFound,
     PreconditionFailed,
     RegistryConflict,
     StreamNotFound,
     StreamNotRunning,
     StreamNotStopped,
+    TooManyOperations,
 )
 from braid.schemas import ProblemCode
 from braid.service.column_mask import ColumnMasked
@@ -81,6 +86,7 @@ from braid.service.control.index_lookup import IndexNotBuilt, IndexNotFound
 from braid.service.control.push import SenderUnknown, SignatureRefused
 from braid.service.control.row_lookup import RowNotFound, SnapshotNotReached
 from braid.service.control.row_pages import PagesExpired
+from braid.service.control.snapshot_resources import SnapshotNotFound, TagNotFound
 from braid.service.control.view_lookup import ViewNotFound
 from braid.service.lifecycle import ServiceStops
 from braid.service.request_slot import SlotNotFree
@@ -101,6 +107,9 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.INDEX_NOT_FOUND: (404, "The table has no such lookup index"),
     ProblemCode.VIEW_NOT_FOUND: (404, "The table has no such feature view"),
     ProblemCode.METHOD_NOT_ALLOWED: (405, "The address does not have this method"),
+    ProblemCode.SNAPSHOT_NOT_FOUND: (404, "The table has no such snapshot"),
+    ProblemCode.TAG_NOT_FOUND: (404, "The table has no such tag"),
+    ProblemCode.OPERATION_NOT_FOUND: (404, "There is no such operation"),
     ProblemCode.REQUEST_TIMEOUT: (408, "The request did not arrive in time"),
     ProblemCode.TABLE_EXISTS: (409, "The name belongs to another table"),
     ProblemCode.STREAM_EXISTS: (409, "The name belongs to another stream"),
@@ -134,6 +143,10 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     RegistryConflict: ProblemCode.CONFLICT,
     NoRunnerAnswers: ProblemCode.NOT_READY,
     StreamNotFound: ProblemCode.STREAM_NOT_FOUND,
+    OperationNotFound: ProblemCode.OPERATION_NOT_FOUND,
+    TooManyOperations: ProblemCode.TOO_MANY_REQUESTS,
+    SnapshotNotFound: ProblemCode.SNAPSHOT_NOT_FOUND,
+    TagNotFound: ProblemCode.TAG_NOT_FOUND,
     StreamNotStopped: ProblemCode.STREAM_NOT_STOPPED,
     FeaturesMissing: ProblemCode.FEATURES_MISSING,
     StreamNotRunning: ProblemCode.STREAM_NOT_RUNNING,

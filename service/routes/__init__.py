@@ -11,6 +11,7 @@
 | `patches` | changes of declarations by merge patches |
 | `table_response`, `stream_response` | the answers of several routes: a table or a stream with its revision |
 | `streams` | registration, deletion, dry run, lifecycle verbs, status |
+| `batch_verbs` | lifecycle verbs for many streams at once |
 | `offsets` | the position of a stream, shown and set |
 | `dead_letters` | dead letters of a stream, and replays of them |
 | `pushes`, `push_bodies` | records that are pushed to streams; their bodies by media type |
@@ -21,6 +22,8 @@
 | `lookup_indexes` | rows by the columns of lookup indexes |
 | `row_events` | subscriptions to rows, as server-sent events |
 | `changes` | changes between snapshots, and consumers |
+| `snapshots` | snapshots, tags and compactions of a table |
+| `table_operations`, `operations` | requests for long work on a table; its state, progress and result |
 | `audit` | the audit log |
 | `inspection` | a table's metadata: snapshots, files, partitions and more |
 | `console` | the page of the console and its files |

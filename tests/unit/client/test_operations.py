@@ -7,6 +7,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from braid.client.explanation_operations import ExplanationOperations
+from braid.client.maintenance_operations import MaintenanceOperations
 from braid.client.operation import Operation
 from braid.client.row_operations import RowOperations
 from braid.client.service_operations import ServiceOperations
@@ -37,6 +38,7 @@ EVENTS = "/v1/tables/{database}/{table}/rows/events"
 RESOURCES = {
     ServiceOperations: frozenset[str](),
     TableOperations: frozenset({"database", "table"}),
+    MaintenanceOperations: frozenset({"database", "table"}),
     RowOperations: frozenset({"database", "table"}),
     ExplanationOperations: frozenset({"database", "table"}),
     ViewOperations: frozenset({"database", "table", "view"}),

@@ -30,9 +30,9 @@ KEY = {"idempotency-key": "deploy 7"}
 ADD = {"change": "add_column", "column": "iban", "type": "STRING", "sequence_group": "payments"}
 
 ONLY_READ = {
-    "/v1/tables/{database}/{table}/validate",
     "/v1/tables/{database}/{table}/validate-patch",
     "/v1/tables/{database}/{table}/streams/{stream}/validate-patch",
+    "/v1/tables/{database}/{table}/validate",
     "/v1/tables/{database}/{table}:test",
     "/v1/tables/{database}/{table}/schema-changes/validate",
     "/v1/tables/{database}/{table}/streams/{stream}/validate",

@@ -1,0 +1,142 @@
+"""Lifecycle verbs for many streams: the streams that a request selects, and one change of the document of each table.
+
+The verb has its effect on all selected streams of a table at once. Tables are changed one after the other: if one of them
+cannot be changed, the outcomes of its streams say so, and the others are changed nevertheless.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from braid.lake import InvalidRequest, LakeError, LimitExceeded, Problem, TableNotFound
+from braid.registry.errors import KeyReused, RegistryError
+from braid.registry.registrar import Registrar
+from braid.registry.stream_entries import Verb
+from braid.schemas import OperationProblem, StreamState
+from braid.schemas.batch_verb import (
+    STREAMS_MAX,
+    TABLES_MAX,
+    BatchVerbAnswer,
+    BatchVerbRequest,
+    StreamOutcome,
+)
+
+Selection = Mapping[str, list[str]]
+"""Streams by table, `database.table`."""
+
+Reported = Callable[[str, str], StreamState | None]
+"""Returns the state that a living runner reports for a stream of a table; None: no runner has it."""
+
+_HINT: Final = 'such as {"streams": ["shop.orders.sales"]} or {"tables": ["shop.*"]}'
+
+
+def select_streams(
+    request: BatchVerbRequest,
+    registrar: Registrar,
+    tables: list[str],
+    *,
+    may_change: Callable[[str], bool],
+) -> Selection:
+    """Return the streams that a request selects; those that it names, whether they exist or not.
+
+    Args:
+        request: The request.
+        registrar: Reads the documents of tables that match a pattern.
+        tables: All registered tables.
+        may_change: Whether the client may change the streams of a table; others match no pattern.
+
+    Raises:
+        InvalidRequest: The request selects nothing by its fields.
+        LimitExceeded: It selects too many streams or tables.
+    """
+    if not request.streams and not request.tables:
+        problem = Problem(
+            field="streams",
+            value=None,
+            message="expected streams or patterns of tables",
+            hint=_HINT,
+        )
+        message = "the request selects no stream"
+        raise InvalidRequest(message, problems=[problem])
+    found: dict[str, dict[str, None]] = {}
+    for name in request.streams:
+        table, _, stream = name.rpartition(".")
+        found.setdefault(table, {})[stream] = None
+    pattern = re.compile("|".join(map(_expression, request.tables)) or r"(?!)")
+    matching = [one for one in tables if pattern.fullmatch(one) and may_change(one)]
+    _check_bound(len({*matching, *found}), TABLES_MAX, "tables")
+    for table in matching:
+        try:
+            streams = registrar.document(table).streams
+        except TableNotFound:  # dropped a moment ago
+            continue
+        found.setdefault(table, {}).update(dict.fromkeys(sorted(streams)))
+    _check_bound(sum(map(len, found.values())), STREAMS_MAX, "streams")
+    return {table: list(streams) for table, streams in sorted(found.items()) if streams}
+
+
+def apply_to_all(
+    verb: Verb,
+    selection: Selection,
+    registrar: Registrar,
+    *,
+    reported: Reported,
+    may_change: Callable[[str], bool],
+    describe: Callable[[Exception], OperationProblem],
+) -> BatchVerbAnswer:
+    """Apply a verb to selected streams, and return the outcome for each.
+
+    Args:
+        verb: The verb.
+        selection: The streams.
+        registrar: Changes the documents.
+        reported: Returns the state that a living runner reports.
+        may_change: Whether the client may change the streams of a table; to it there are no others.
+        describe: Returns the problem of an error.
+
+    Raises:
+        KeyReused: The idempotency key of the request was used by another one.
+    """
+    outcomes: list[StreamOutcome] = []
+    for table, streams in selection.items():
+        try:
+            if not may_change(table):
+                message = f"no table {table} is registered"
+                raise TableNotFound(message)
+            states = {stream: reported(table, stream) for stream in streams}
+            effects: Mapping[str, str | Exception] = registrar.apply_verbs(table, verb, states)
+        except KeyReused:
+            raise
+        except (LakeError, RegistryError) as error:
+            effects = dict.fromkeys(streams, error)
+        outcomes += [_outcome(table, stream, effects[stream], describe) for stream in streams]
+    failed = sum(not outcome.done for outcome in outcomes)
+    return BatchVerbAnswer(verb=verb.value, streams=tuple(outcomes), failed=failed)
+
+
+def _outcome(
+    identifier: str,
+    stream: str,
+    effect: str | Exception,
+    describe: Callable[[Exception], OperationProblem],
+) -> StreamOutcome:
+    database, _, table = identifier.partition(".")
+    return StreamOutcome(
+        database=database,
+        table=table,
+        stream=stream,
+        done=isinstance(effect, str),
+        message=effect if isinstance(effect, str) else "",
+        problem=None if isinstance(effect, str) else describe(effect),
+    )
+
+
+def _check_bound(count: int, bound: int, what: str) -> None:
+    if count > bound:
+        message = f"the request selects {count} {what}; the limit is {bound}"
+        raise LimitExceeded(message)
+
+
+def _expression(pattern: str) -> str:
+    """Return the regular expression of a pattern of tables."""
+    return r".*" if pattern == "*" else re.escape(pattern).replace(r"\*", "[^.]*")

@@ -1,0 +1,229 @@
+"""Execution of operations: attempts, of which each has the operation's lease, can be canceled, and ends with a result or a problem.
+
+An attempt that does not end, because its process is killed, leaves the lease, which expires. A failure that can pass by itself
+is followed by another attempt after a pause. After `ATTEMPTS_MAX` attempts the operation has failed.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from braid.lake import Clock, LakeError
+from braid.registry.errors import OperationNotFound, RegistryError
+from braid.registry.store.leases import Lease, LeaseStore
+from braid.registry.store.operations import OperationStore, lease_name, table_of
+from braid.schemas import (
+    OperationDocument,
+    OperationProblem,
+    OperationProgress,
+    OperationState,
+    ProblemCode,
+)
+from braid.service.operations.operation_work import OperationWork
+
+ATTEMPTS_MAX: Final = 5
+LEASE_MS: Final = 15_000
+_PAUSE_MS: Final = 5_000
+"""Pause after the first failure; it doubles with each further one."""
+
+DescribeError = Callable[[Exception], OperationProblem]
+"""Returns the problem that an error of the engine or the registry is."""
+
+logger = logging.getLogger(__name__)
+
+
+class _Canceled(Exception):
+    """The operation is to end."""
+
+
+class _Superseded(Exception):
+    """The lease is lost, and another process may carry the operation out."""
+
+
+class OperationExecutor:
+    """Carries operations out in the calling thread."""
+
+    def __init__(
+        self,
+        operations: OperationStore,
+        work: OperationWork,
+        *,
+        owner: str,
+        clock: Clock,
+        describe: DescribeError,
+        lease_ms: int = LEASE_MS,
+    ) -> None:
+        """Create the executor.
+
+        Args:
+            operations: The operations of the warehouse.
+            work: Does the work.
+            owner: Owner of the leases; unique per executor.
+            clock: Gives the times of the documents.
+            describe: Returns the problem of an error.
+            lease_ms: How long another process waits for one that has ended.
+        """
+        self._operations = operations
+        self._leases = operations.leases()
+        self._work = work
+        self._owner = owner
+        self._clock = clock
+        self._describe = describe
+        self._lease_ms = lease_ms
+
+    def execute(self, operation_id: str) -> None:
+        """Make one attempt at an operation; nothing if it has ended, is not due, or another process has its lease.
+
+        Raises:
+            LakeError: Storage does not answer; another attempt follows.
+        """
+        table, name = table_of(operation_id), lease_name(operation_id)
+        lease = self._leases.acquire(table, name, self._owner, self._lease_ms)
+        if lease is None:
+            return
+        with _renewed(self._leases, lease) as is_lost, suppress(OperationNotFound, _Superseded):
+            document = self._operations.change(operation_id, self._begun)
+            if document.state is OperationState.RUNNING and not self._is_early(document):
+                self._attempt(document, is_lost)
+
+    def _begun(self, document: OperationDocument) -> OperationDocument:
+        if self._is_early(document):
+            return document
+        return document.model_copy(
+            update={
+                "state": OperationState.RUNNING,
+                "attempt": document.attempt + 1,
+                "started_ms": document.started_ms or self._clock.now_ms(),
+                "retry_ms": None,
+            }
+        )
+
+    def _is_early(self, document: OperationDocument) -> bool:
+        return document.retry_ms is not None and document.retry_ms > self._clock.now_ms()
+
+    def _attempt(self, document: OperationDocument, is_lost: threading.Event) -> None:
+        attempt = _Attempt(self._operations, document, is_lost)
+        try:
+            if document.attempt > ATTEMPTS_MAX:
+                self._end(attempt, OperationState.FAILED, problem=_given_up(document))
+                return
+            result = self._work.do(document, attempt)
+        except _Canceled:
+            self._end(attempt, OperationState.CANCELED)
+        except (LakeError, RegistryError) as error:
+            self._fail(attempt, error)
+        except Exception:
+            logger.exception("operation failed id=%s", document.id)
+            detail = "the service failed; the log has the reason, under the operation's id"
+            problem = OperationProblem(code=ProblemCode.INTERNAL_ERROR, detail=detail)
+            self._end(attempt, OperationState.FAILED, problem=problem)
+        else:
+            self._end(attempt, OperationState.SUCCEEDED, result=result)
+
+    def _fail(self, attempt: "_Attempt", error: LakeError | RegistryError) -> None:
+        """End the operation, or have it begun again if the error can pass."""
+        problem = self._describe(error)
+        number = attempt.number
+        logger.warning("operation failed id=%s attempt=%d error=%s", attempt.id, number, error)
+        if not error.retryable or number >= ATTEMPTS_MAX:
+            self._end(attempt, OperationState.FAILED, problem=problem)
+            return
+        retry_ms = self._clock.now_ms() + _PAUSE_MS * 2 ** (number - 1)
+        attempt.change({"problem": problem, "retry_ms": retry_ms})
+
+    def _end(
+        self,
+        attempt: "_Attempt",
+        state: OperationState,
+        *,
+        result: dict[str, object] | None = None,
+        problem: OperationProblem | None = None,
+    ) -> None:
+        """Store the end of the operation, unless another attempt has begun."""
+        ended = attempt.change(
+            {"result": result, "problem": problem, "finished_ms": self._clock.now_ms()}
+        )
+        # Not a version: the document of an operation that has ended is another file.
+        self._operations.finish(ended.model_copy(update={"state": state}))
+
+
+class _Attempt:
+    """One attempt at an operation, which writes its document as long as it is the newest one."""
+
+    def __init__(
+        self, operations: OperationStore, document: OperationDocument, is_lost: threading.Event
+    ) -> None:
+        self.id = document.id
+        self.number = document.attempt
+        self._operations = operations
+        self._is_lost = is_lost
+
+    def proceed(self, progress: OperationProgress | None = None) -> None:
+        if self._is_lost.is_set():
+            raise _Superseded
+        document = self.change({} if progress is None else {"progress": progress})
+        if document.cancel_requested:
+            raise _Canceled
+
+    def begin_rollback(self, newest: str) -> str:
+        document = self._operations.change(
+            self.id,
+            lambda found: self._checked(found).model_copy(
+                update={"newest_before": found.newest_before or newest}
+            ),
+        )
+        return self._checked(document).newest_before or newest
+
+    def change(self, update: dict[str, object]) -> OperationDocument:
+        """Change the document and return it.
+
+        Raises:
+            _Superseded: Another attempt has begun, or ended the operation.
+        """
+        return self._checked(
+            self._operations.change(
+                self.id, lambda found: self._checked(found).model_copy(update=update)
+            )
+        )
+
+    def _checked(self, document: OperationDocument) -> OperationDocument:
+        if document.attempt != self.number or document.state is not OperationState.RUNNING:
+            raise _Superseded
+        return document
+
+
+def _given_up(document: OperationDocument) -> OperationProblem:
+    if document.problem is not None:
+        return document.problem
+    detail = f"{ATTEMPTS_MAX} processes have ended during the operation, perhaps for lack of memory"
+    return OperationProblem(code=ProblemCode.INTERNAL_ERROR, detail=detail)
+
+
+@contextmanager
+def _renewed(leases: LeaseStore, lease: Lease) -> Iterator[threading.Event]:
+    """Renew a lease in a thread as long as the context lasts, then release it; the event says that it is lost."""
+    is_ended, is_lost = threading.Event(), threading.Event()
+    held = [lease]
+
+    def renew() -> None:
+        while not is_ended.wait(lease.ttl_ms / 3_000):
+            with suppress(
+                LakeError
+            ):  # storage does not answer: asked again, before the lease expires
+                renewed = leases.renew(held[0])
+                if renewed is None:
+                    is_lost.set()
+                    return
+                held[0] = renewed
+
+    thread = threading.Thread(target=renew, name="operation lease", daemon=True)
+    thread.start()
+    try:
+        yield is_lost
+    finally:
+        is_ended.set()
+        thread.join()
+        with suppress(LakeError):  # it expires by itself
+            leases.release(held[0])

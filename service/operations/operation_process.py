@@ -1,0 +1,78 @@
+"""Process of an operation, which does not delay the answers of the service, and ends with it.
+
+Whenever it is killed, another process begins the operation once more. So the service does not wait for it at its end.
+"""
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from typing import Final
+from uuid import uuid4
+
+from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.operations import OperationStore
+from braid.service.operations.operation_executor import DescribeError, OperationExecutor
+from braid.service.operations.operation_work import OperationWork
+
+_SPAWN: Final = multiprocessing.get_context("spawn")
+_NICENESS: Final = 5
+"""Requests that share the cores are answered first."""
+_LOOK_S: Final = 0.2
+
+
+def new_executor(
+    file_io: FileIO, warehouse: str, catalog: Catalog, *, clock: Clock, describe: DescribeError
+) -> OperationExecutor:
+    """Return an executor for the operations of a warehouse."""
+    registrar = Registrar(RegistryStore(file_io, warehouse, clock), catalog, clock)
+    work = OperationWork(
+        catalog=catalog, registrar=registrar, file_io=file_io, warehouse=warehouse, clock=clock
+    )
+    operations = OperationStore(file_io, warehouse, clock)
+    owner = f"operation {uuid4().hex}"
+    return OperationExecutor(operations, work, owner=owner, clock=clock, describe=describe)
+
+
+def execute_in_process(
+    warehouse: str, describe: DescribeError, operation_id: str, stop: threading.Event
+) -> None:
+    """Make one attempt at an operation in a process of its own, and return when it has ended, or is to stop.
+
+    Args:
+        warehouse: The warehouse's address.
+        describe: Returns the problem of an error; can be pickled.
+        operation_id: The operation.
+        stop: Set from another thread: the process is killed, and the operation stays as far as it is.
+    """
+    process = _SPAWN.Process(target=_execute, args=(warehouse, describe, operation_id), daemon=True)
+    process.start()
+    while process.is_alive():
+        process.join(_LOOK_S)
+        if stop.is_set():
+            process.kill()
+    process.join()
+    process.close()
+
+
+def _execute(warehouse: str, describe: DescribeError, operation_id: str) -> None:
+    threading.Thread(target=_end_with_service, name="service", daemon=True).start()
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # of a terminal, to all: the service ends this process
+    os.nice(_NICENESS)
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    clock, file_io, path = SystemClock(), file_io_for(warehouse), path_for(warehouse)
+    catalog = Catalog(path, file_io=file_io, clock=clock)
+    new_executor(file_io, path, catalog, clock=clock, describe=describe).execute(operation_id)
+
+
+def _end_with_service() -> None:
+    service = multiprocessing.parent_process()
+    assert service is not None, "the service has started this process"
+    service.join()
+    os._exit(1)

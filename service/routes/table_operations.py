@@ -1,0 +1,141 @@
+"""Routes that request an operation on a table: compaction, expiry, orphan cleaning, rescale, deletion of a tag, rollback.
+
+Each answers 202 with the operation, whose address is in the header `location`.
+"""
+
+import hashlib
+from typing import Annotated, Any
+from uuid import uuid4
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from braid.lake import InvalidRequest, Problem
+from braid.registry.stopped_streams import check_streams_stopped
+from braid.schemas import (
+    CompactionRequest,
+    OperationDocument,
+    OperationView,
+    OrphanCleaningRequest,
+    RescaleRequest,
+    RollbackRequest,
+    SnapshotExpiryRequest,
+    TagDeletionRequest,
+)
+from braid.service.checked_body import CheckedBody
+from braid.service.components import Components
+from braid.service.control.confirmation import not_confirmed
+from braid.service.control.operation_pages import operation_view
+from braid.service.control.snapshot_resources import find_snapshot, find_tag
+from braid.service.dependencies import ActorOf, ComponentsOf, Confirm
+from braid.service.principal import ANYONE
+from braid.service.scope_requests import named_request_of
+
+router = APIRouter(
+    prefix="/v1/tables/{database}/{table}", tags=["operations"], route_class=CheckedBody
+)
+
+_ID_DIGITS = 20
+
+
+class Requests:
+    """Requests of one client for operations on one table."""
+
+    def __init__(
+        self,
+        components: ComponentsOf,
+        actor: ActorOf,
+        request: Request,
+        response: Response,
+        database: str,
+        table: str,
+    ) -> None:
+        self.components: Components = components
+        self.table = components.tables.get(f"{database}.{table}")
+        self._database, self._table = database, table
+        self._client = None if actor.name == ANYONE.name else actor.name
+        self._named = named_request_of(request.scope)
+        self._response = response
+
+    def begin(self, work: Any) -> OperationView:
+        """Store an operation and return it; a process of the service begins it at once."""
+        operation = OperationDocument(
+            id=f"{self.table.identifier}.{self._digits()}",
+            database=self._database,
+            table=self._table,
+            request=work,
+            created_ms=self.components.clock.now_ms(),
+            requested_by=self._client,
+        )
+        stored = self.components.operations.create(operation)
+        self.components.operation_pool.look_soon()
+        self._response.headers["location"] = f"/v1/operations/{stored.id}"
+        return self.components.shown(operation_view(stored))
+
+    def _digits(self) -> str:
+        """Return the unique part of the id; that of a request with an idempotency key follows from the key, so that it is stored once."""
+        if self._named is None:
+            return uuid4().hex[:_ID_DIGITS]
+        name = f"{self._named.key}\0{self._named.digest}".encode()
+        return hashlib.sha256(name).hexdigest()[:_ID_DIGITS]
+
+
+RequestsOf = Annotated[Requests, Depends(Requests)]
+
+
+@router.post("/compactions", status_code=202)
+def compact_table(requests: RequestsOf, body: CompactionRequest) -> OperationView:
+    """Compact the table, or some of its partitions and buckets, while streams run."""
+    return requests.begin(body)
+
+
+@router.post("/snapshots/expire", status_code=202)
+def expire_snapshots(requests: RequestsOf, body: SnapshotExpiryRequest) -> OperationView:
+    """Remove snapshots that are not retained; without `"dry_run": false` only report which ones."""
+    return requests.begin(body)
+
+
+@router.post("/orphan-files/clean", status_code=202)
+def clean_orphan_files(requests: RequestsOf, body: OrphanCleaningRequest) -> OperationView:
+    """Delete files that nothing in the table needs; without `"dry_run": false` only report them."""
+    return requests.begin(body)
+
+
+@router.post("/rescale", status_code=202)
+def rescale_table(requests: RequestsOf, body: RescaleRequest) -> OperationView:
+    """Change the number of buckets, while streams run."""
+    return requests.begin(body)
+
+
+@router.delete("/tags/{tag}", status_code=202)
+def delete_tag(requests: RequestsOf, tag: str) -> OperationView:
+    """Delete a tag, and the files that only it needs."""
+    find_tag(requests.table, tag)
+    return requests.begin(TagDeletionRequest(tag=tag))
+
+
+@router.post("/rollback", status_code=202)
+def roll_back_table(
+    requests: RequestsOf, body: RollbackRequest, confirm: Confirm = None
+) -> OperationView:
+    """Take the table back to a snapshot or a tag; its streams have to be stopped, and all later snapshots are lost."""
+    identifier = requests.table.identifier
+    if confirm != identifier:
+        raise not_confirmed(identifier, "all snapshots after the target are lost")
+    if (body.snapshot_id is None) == (body.tag is None):
+        problem = Problem(
+            field="snapshot_id",
+            value=None if body.snapshot_id is None else str(body.snapshot_id),
+            message="expected either `snapshot_id` or `tag`",
+            hint="`GET …/snapshots` and `GET …/tags` list them",
+        )
+        message = f"it is not known to which state {identifier} is to be rolled back"
+        raise InvalidRequest(message, problems=[problem])
+    if body.snapshot_id is not None:
+        find_snapshot(requests.table, body.snapshot_id)
+    if body.tag is not None:
+        find_tag(requests.table, body.tag)
+    components = requests.components
+    check_streams_stopped(
+        components.file_io, components.settings.warehouse, identifier, clock=components.clock
+    )
+    return requests.begin(body)
