@@ -28,6 +28,8 @@ BESIDE = {
 """Choices of tests that run in the background, those with servers and those with Java, and their markers."""
 ALONE = tuple(f"tests/integration/test_{name}.py" for name in ("chaos", "flights", "wheel"))
 """Files whose tests start their own servers: beside those that share them they take no longer."""
+WITH_A_BROWSER = "tests/console/"
+"""Folder of tests that need what only a system's package manager has: `make console-test` runs them."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
 WHOLLY_BESIDE = ("tests/integration", "tests/interop")
 """Folders in which every test has one of those markers."""
@@ -88,7 +90,11 @@ def files_with(markers: Sequence[str]) -> list[str]:
 
 def _parts(markers: Sequence[str]) -> list[list[str]]:
     """Return the files of each part: those that share servers wait for them most of the time, so they are two parts."""
-    files = [file for file in files_with(markers) if file not in ALONE]
+    files = [
+        file
+        for file in files_with(markers)
+        if file not in ALONE and not file.startswith(WITH_A_BROWSER)
+    ]
     return [files[::2], files[1::2]] if markers == BESIDE[_SERVED] else [files]
 
 

@@ -11,12 +11,10 @@ import typer
 from pydantic import ValidationError
 
 from braid.cli.arguments import refuse
-from braid.cli.audit import command_actor, record
+from braid.cli.audit import command_actor
 from braid.lake import SystemClock, file_io_for
 from braid.registry.store.access_tokens import AccessTokens, random_text, token_of
-from braid.schemas import AuditAction, AuditChange
-from braid.schemas.access import AccessScope, AccessToken, Grant
-from braid.schemas.field_problems import json_pointer
+from braid.schemas.access import AccessScope, Grant
 from braid.service.times import iso_utc
 
 _SCOPES: Final = ", ".join(AccessScope)
@@ -59,7 +57,6 @@ def create(
     expires_ms = None if lifetime_ms is None else now_ms + lifetime_ms
     text = random_text() if text_file is None else text_file.read_text(encoding="utf-8").strip()
     token = token_of(text, name, grants, now_ms=now_ms, expires_ms=expires_ms)
-    record(warehouse, None, AuditAction.CREATE_TOKEN, _change(name, after=_audited(token)))
     _tokens(warehouse).add(token)
     end = "it does not expire" if expires_ms is None else f"it expires at {iso_utc(expires_ms)}"
     shown = "it is shown only now" if text_file is None else f"its text is that of {text_file}"
@@ -93,22 +90,9 @@ def list_all(warehouse: str) -> int:
 
 def revoke(warehouse: str, name: str) -> int:
     """Remove a token; return the exit status."""
-    tokens = _tokens(warehouse)
-    revoked = next((one for one in tokens.stored().tokens if one.name == name), None)
-    if revoked is not None:
-        record(warehouse, None, AuditAction.REVOKE_TOKEN, _change(name, before=_audited(revoked)))
-    tokens.revoke(name)
+    _tokens(warehouse).revoke(name)
     typer.echo(f"token {name} is revoked; every service refuses it within a few seconds", err=True)
     return 0
-
-
-def _audited(token: AccessToken) -> dict[str, object]:
-    """Return what the audit log shows of a token."""
-    return {"id": token.id, "grants": list(map(str, token.grants)), "expires_ms": token.expires_ms}
-
-
-def _change(name: str, *, before: object = None, after: object = None) -> AuditChange:
-    return AuditChange(pointer=json_pointer(("tokens", name)), before=before, after=after)
 
 
 def _tokens(warehouse: str) -> AccessTokens:

@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.side_by_side import ALONE, BESIDE, LONG, WHOLLY_BESIDE, files_with, main
+from tests.side_by_side import (
+    ALONE,
+    BESIDE,
+    LONG,
+    WHOLLY_BESIDE,
+    WITH_A_BROWSER,
+    files_with,
+    main,
+)
 
 CONFIG = Path(__file__).parents[2] / "pyproject.toml"
 PASSES = "def test_one():\n    pass\n"
@@ -45,7 +53,7 @@ def test_a_failure_of_any_part_is_the_exit_code(
 
 
 def test_the_folders_of_the_parts_are_there() -> None:
-    folders = [folder for folders in (*LONG, WHOLLY_BESIDE) for folder in folders]
+    folders = [folder for folders in (*LONG, WHOLLY_BESIDE, [WITH_A_BROWSER]) for folder in folders]
     assert [folder for folder in folders if not (CONFIG.parent / folder).is_dir()] == []
 
 

@@ -100,7 +100,7 @@ def test_tokens_are_in_the_audit_log_without_their_secrets(warehouse: str) -> No
     assert [entry["table"] for entry in entries] == [None, None]
     (change,) = entries[1]["changes"]
     assert change["pointer"] == "/tokens/a"
-    assert change["after"]["grants"] == ["read:shop.*"]
+    assert change["after"]["grants"] == [{"scope": "read", "tables": ["shop.*"]}]
     assert text.strip().split("_", 2)[2] not in shown
 
 
