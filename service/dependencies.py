@@ -9,6 +9,7 @@ from braid.lake import InvalidRequest, Problem
 from braid.registry.registrar import Registrar
 from braid.registry.store.revision import Precondition
 from braid.schemas import Actor
+from braid.schemas.access import AccessScope
 from braid.schemas.field_problems import SHOWN_MAX
 from braid.service.column_mask import ColumnMask
 from braid.service.components import Components
@@ -56,14 +57,21 @@ async def get_registrar(components: ComponentsOf, actor: ActorOf, request: Reque
     return components.registrar.by(actor).named(named_request_of(request.scope))
 
 
-May = Callable[[str, str], bool]
-"""Returns whether a client has a scope (`read`, `operate`) for a table, `database.table`."""
+May = Callable[[AccessScope, str], bool]
+"""Returns whether a client has a scope for a table, `database.table`, and may read all of its columns if it is to read."""
 
 
 async def get_may(request: Request) -> May:
-    """Return what the client may do, for routes whose address does not have the tables that they concern."""
-    principal = getattr(request.state, "principal", None)
-    return (lambda _scope, _table: True) if principal is None else principal.may
+    """Return what the client may do, for routes whose address does not have the tables that they concern.
+
+    Their answers may name partitions, so tables with masked columns are left out.
+    """
+    principal = principal_of(request)
+
+    def may(scope: AccessScope, table: str) -> bool:
+        return principal.may(scope, table) and principal.sees_all(table)
+
+    return may
 
 
 async def get_precondition(

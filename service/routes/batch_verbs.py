@@ -8,6 +8,7 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.progress import current_report, stream_key
 from braid.registry.stream_entries import Verb
 from braid.schemas import StreamState
+from braid.schemas.access import AccessScope
 from braid.schemas.batch_verb import BatchVerbAnswer, BatchVerbRequest
 from braid.service.checked_body import CheckedBody
 from braid.service.components import Components
@@ -62,7 +63,7 @@ def stop_streams(
 def _apply(
     verb: Verb, components: Components, registrar: Registrar, may: May, body: BatchVerbRequest
 ) -> BatchVerbAnswer:
-    may_change = partial(may, "operate")
+    may_change = partial(may, AccessScope.OPERATE)
     tables = components.registry.identifiers()
     selection = select_streams(body, registrar, tables, may_change=may_change)
     reports = components.progress.read_all()

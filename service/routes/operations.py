@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from braid.registry.errors import OperationNotFound
 from braid.registry.store.operations import table_of
 from braid.schemas import OperationList, OperationState, OperationView
+from braid.schemas.access import AccessScope
 from braid.service.checked_body import CheckedBody
 from braid.service.control.operation_pages import (
     list_operations as page_of_operations,
@@ -37,7 +38,7 @@ def list_operations(
         state=state,
         page_size=page_size,
         page_token=page_token,
-        may_see=partial(may, "read"),
+        may_see=partial(may, AccessScope.READ),
     )
     return components.shown(page)
 
@@ -45,14 +46,14 @@ def list_operations(
 @router.get("/{operation}")
 def get_operation(components: ComponentsOf, may: MayOf, operation: str) -> OperationView:
     """Return an operation: its state, its progress, and its result or problem."""
-    _check(may, "read", operation)
+    _check(may, AccessScope.READ, operation)
     return components.shown(operation_view(components.operations.get(operation)))
 
 
 @router.post("/{operation}:cancel", status_code=202)
 def cancel_operation(components: ComponentsOf, may: MayOf, operation: str) -> OperationView:
     """End an operation before it is complete, at the next point where its work can end; no effect if it has ended."""
-    _check(may, "operate", operation)
+    _check(may, AccessScope.OPERATE, operation)
     canceled = components.operations.change(
         operation, lambda found: found.model_copy(update={"cancel_requested": True})
     )
@@ -63,11 +64,11 @@ def cancel_operation(components: ComponentsOf, may: MayOf, operation: str) -> Op
 @router.delete("/{operation}", status_code=204)
 def delete_operation(components: ComponentsOf, may: MayOf, operation: str) -> None:
     """Delete the document of an operation that has ended."""
-    _check(may, "operate", operation)
+    _check(may, AccessScope.OPERATE, operation)
     components.operations.delete(operation)
 
 
-def _check(may: May, scope: str, operation: str) -> None:
+def _check(may: May, scope: AccessScope, operation: str) -> None:
     """Raise unless the client has a scope for the table of an operation: to others there is no such operation."""
     if not may(scope, table_of(operation)):
         message = f"there is no operation {operation[:200]} that this client may use"
