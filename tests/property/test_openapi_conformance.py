@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 import requests
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import (
     content_type_conformance,
@@ -65,13 +65,25 @@ def app_with_rows() -> BraidApp:
     return app
 
 
+def without_security(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document of a service without access control: a request without a token is not refused."""
+    paths = {
+        path: {
+            method: {name: part for name, part in operation.items() if name != "security"}
+            for method, operation in operations.items()
+        }
+        for path, operations in document["paths"].items()
+    }
+    return {name: part for name, part in document.items() if name != "security"} | {"paths": paths}
+
+
 APP = app_with_rows()
 # What is not as described is refused: mostly with 422, if there is too much of it with 413.
 CONFIG = SchemathesisConfig.from_str("""
 [checks.negative_data_rejection]
 expected-statuses = [400, 404, 409, 412, 413, 415, 422]
 """)
-SCHEMA = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG)
+SCHEMA = schemathesis.openapi.from_dict(without_security(APP.openapi()), config=CONFIG)
 FOUND = list(SCHEMA.get_all_operations())
 OPERATIONS = [
     one for found in FOUND if isinstance(found, Ok) and (one := found.ok()).path != WITHOUT_END
@@ -94,7 +106,11 @@ def check_operation(operation: AnyOperation, *, chosen: int, examples: int) -> N
 
     def check(case: AnyCase) -> None:
         aimed(case, chance)
-        case.validate_response(answer_of(case), checks=checks)
+        try:
+            answer = answer_of(case)
+        except httpx.InvalidURL:  # too long to be sent by this client
+            reject()
+        case.validate_response(answer, checks=checks)
 
     modes = [GenerationMode.POSITIVE]
     if operation.query.items or operation.body.items:
