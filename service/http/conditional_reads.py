@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from braid.service.entity_tags import is_known
 from braid.service.scope_headers import header_of
 
-BYTES_MAX: Final = 512 << 10
+BYTES_MAX: Final = 1 << 20
 """Largest answer that gets a digest, because the digest is computed on the event loop: about half a millisecond."""
 
 _JSON: Final = b"application/json"
