@@ -55,14 +55,33 @@ class MaintenanceOperations(Resource):
         return Call(decode=as_model(TagView), names={"tag": tag})
 
     @operation("PUT", f"{_TABLE}/tags/{{tag}}")
-    def put_tag(self, tag: str, request: TagRequest | JsonObject) -> Call[TagView]:
+    def put_tag(
+        self,
+        tag: str,
+        request: TagRequest | JsonObject,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> Call[TagView]:
         """Give a snapshot, by default the newest, a name."""
-        return Call(decode=as_model(TagView), names={"tag": tag}, body=request, is_repeatable=True)
+        return Call(
+            decode=as_model(TagView),
+            names={"tag": tag},
+            body=request,
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+            is_repeatable=if_match is None and if_none_match is None,
+        )
 
     @operation("DELETE", f"{_TABLE}/tags/{{tag}}")
-    def delete_tag(self, tag: str) -> Call[OperationView]:
+    def delete_tag(
+        self, tag: str, *, if_match: str | None = None, if_none_match: str | None = None
+    ) -> Call[OperationView]:
         """Delete a tag, and the files that only it needs."""
-        return Call(decode=as_model(OperationView), names={"tag": tag})
+        return Call(
+            decode=as_model(OperationView),
+            names={"tag": tag},
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+        )
 
     @operation("GET", f"{_TABLE}/compactions")
     def compactions(

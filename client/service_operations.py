@@ -233,9 +233,15 @@ class ServiceOperations(Resource):
         )
 
     @operation("DELETE", "/v1/operations/{operation}")
-    def delete_operation(self, operation: str) -> Call[None]:
+    def delete_operation(
+        self, operation: str, *, if_match: str | None = None, if_none_match: str | None = None
+    ) -> Call[None]:
         """Delete the document of an operation that has ended."""
-        return Call(decode=nothing, names={"operation": operation})
+        return Call(
+            decode=nothing,
+            names={"operation": operation},
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+        )
 
 
 def _to_many(

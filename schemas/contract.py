@@ -94,7 +94,7 @@ Labels: TypeAlias = Annotated[
 ]
 """Names and values by which people find tables and streams again; nothing else depends on them."""
 Owner: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-"""Who answers for a table or stream, for people: a team, a person, an address."""
+"""The team, person or address that answers for a table or stream."""
 
 
 class Contract(BaseModel):

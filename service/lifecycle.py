@@ -1,4 +1,4 @@
-"""Whether the process takes requests: from the signal to end on it is not ready, and answers what it has begun."""
+"""State of a process that serves: from the signal to end on it is not ready, and answers what it has begun."""
 
 from braid.lake import LakeError
 

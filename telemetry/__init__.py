@@ -1,4 +1,4 @@
-"""What processes tell about themselves: metrics, logs and traces. Neither Spark nor the service's framework is imported here.
+"""Metrics, logs and traces of all processes. Neither Spark nor the service's framework is imported here.
 
 | module | what |
 |---|---|

@@ -7,8 +7,9 @@ import typer
 from braid.cli.audit import record
 from braid.lake import Catalog, SystemClock, TableNotFound, file_io_for
 from braid.registry.registrar import Registrar
+from braid.registry.storage_changes import buckets_change
 from braid.registry.store.documents import RegistryStore
-from braid.schemas import AuditAction, AuditChange
+from braid.schemas import AuditAction
 
 
 def rescale(warehouse: str, identifier: str, buckets: int) -> int:
@@ -23,9 +24,7 @@ def rescale(warehouse: str, identifier: str, buckets: int) -> int:
     """
     catalog = Catalog(warehouse)
     table = catalog.table(identifier)
-    before = table.schema.options.get("bucket")
-    change = AuditChange(pointer="/table/buckets", before=before, after=buckets)
-    record(warehouse, identifier, AuditAction.RESCALE_TABLE, change)
+    record(warehouse, identifier, AuditAction.RESCALE_TABLE, buckets_change(table, buckets))
     done = table.rescale(buckets)
     clock = SystemClock()
     registrar = Registrar(RegistryStore(file_io_for(warehouse), warehouse, clock), catalog, clock)

@@ -5,7 +5,8 @@ import typer
 from braid.cli.audit import record
 from braid.lake import Catalog, SystemClock, file_io_for
 from braid.registry.stopped_streams import check_streams_stopped
-from braid.schemas import AuditAction, AuditChange
+from braid.registry.storage_changes import rollback_change
+from braid.schemas import AuditAction
 
 
 def roll_back(warehouse: str, identifier: str, snapshot_id: int | None, tag: str | None) -> int:
@@ -20,12 +21,7 @@ def roll_back(warehouse: str, identifier: str, snapshot_id: int | None, tag: str
     """
     table = Catalog(warehouse).table(identifier)
     check_streams_stopped(file_io_for(warehouse), warehouse, identifier, clock=SystemClock())
-    newest = table.latest_snapshot()
-    change = AuditChange(
-        pointer="/snapshot",
-        before=None if newest is None else newest.id,
-        after=snapshot_id if tag is None else tag,
-    )
+    change = rollback_change(table, snapshot_id if tag is None else tag)
     record(warehouse, identifier, AuditAction.ROLL_BACK_TABLE, change)
     done = table.rollback(snapshot_id=snapshot_id, tag=tag)
     removed = len(done.removed_snapshots)

@@ -9,8 +9,8 @@ import typer
 
 from braid.cli.audit import record
 from braid.lake import Catalog, TagDeletion
-from braid.schemas import AuditAction, AuditChange
-from braid.schemas.field_problems import json_pointer
+from braid.registry.storage_changes import named_snapshot, tag_change
+from braid.schemas import AuditAction
 
 _UNITS_MS: Final = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1_000, "ms": 1}
 
@@ -20,7 +20,9 @@ def create(
 ) -> int:
     """Create a tag and print it; return the exit status."""
     table = Catalog(warehouse).table(identifier)
-    record(warehouse, identifier, AuditAction.PUT_TAG, _change(name, after=snapshot_id or "newest"))
+    record(
+        warehouse, identifier, AuditAction.PUT_TAG, tag_change(name, after=snapshot_id or "newest")
+    )
     tag = table.create_tag(name, snapshot_id=snapshot_id, retained_ms=retained_ms)
     typer.echo(
         f"{identifier}: tag {name} of snapshot {tag.snapshot.id}, {_retention(tag.retained_ms)}"
@@ -38,9 +40,9 @@ def list_all(warehouse: str, identifier: str) -> int:
 def delete(warehouse: str, identifier: str, name: str) -> int:
     """Delete a tag and print the number of files deleted with it; return the exit status."""
     table = Catalog(warehouse).table(identifier)
-    found = next((tag.snapshot.id for tag in table.tags() if tag.name == name), None)
+    found = named_snapshot(table, name)
     if found is not None:
-        record(warehouse, identifier, AuditAction.DELETE_TAG, _change(name, before=found))
+        record(warehouse, identifier, AuditAction.DELETE_TAG, tag_change(name, before=found))
     _print_deletion(identifier, table.delete_tag(name))
     return 0
 
@@ -53,10 +55,6 @@ def expire(warehouse: str, identifier: str) -> int:
     if not expired:
         typer.echo(f"{identifier}: no tag has expired")
     return 0
-
-
-def _change(name: str, *, before: int | None = None, after: int | str | None = None) -> AuditChange:
-    return AuditChange(pointer=json_pointer(("tags", name)), before=before, after=after)
 
 
 def _print_deletion(identifier: str, deletion: TagDeletion) -> None:

@@ -74,20 +74,30 @@ class OperationStore:
         """Return the leases of the same warehouse."""
         return LeaseStore(self._file_io, self._warehouse, self._clock)
 
-    def create(self, document: OperationDocument) -> OperationDocument:
+    def create(
+        self, document: OperationDocument, *, announce: Callable[[], None]
+    ) -> OperationDocument:
         """Store a requested operation, and return it; return the one of that id if there is one.
+
+        Args:
+            document: The operation.
+            announce: Called right before a new operation is stored; raises what keeps it from being stored.
 
         Raises:
             TooManyOperations: `OPEN_MAX` operations have not ended.
         """
+        known = self._newest(document.id)
         if (ended := self._ended(document.id)) is not None:
             return ended
+        if known is not None:
+            return known.value
         if len(self.open_ids()) >= OPEN_MAX:
             message = (
                 f"{OPEN_MAX} operations of the warehouse have not ended\n"
                 "hint: wait for some of them, or cancel them"
             )
             raise TooManyOperations(message)
+        announce()
         if self._file(document.id).create(1, document.model_dump_json().encode()):
             return document
         return self.get(document.id)
@@ -149,18 +159,7 @@ class OperationStore:
         return self._ended(document.id) or document
 
     def delete(self, operation_id: str) -> None:
-        """Delete an operation that has ended.
-
-        Raises:
-            OperationNotFound: There is no such operation.
-            RegistryConflict: It has not ended.
-        """
-        if not self.get(operation_id).state.is_final:
-            message = (
-                f"the operation {operation_id} has not ended\n"
-                "hint: cancel it, and wait until its state is final"
-            )
-            raise RegistryConflict(message)
+        """Delete an operation. Requires: it has ended."""
         self._file_io.delete(f"{self._finished}/{operation_id}{SUFFIX}")
 
     def remove_old(self) -> None:

@@ -23,7 +23,7 @@
 | `stream_trial` | the trial of a stream with sample records |
 | `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
 | `snapshot_resources` | snapshots, tags and compactions of a table, and pages of them |
-| `operation_pages` | operations as they are answered, and pages of them |
+| `operation_pages`, `operation_changes` | operations as they are answered, and pages of them; their cancellation and deletion |
 | `audit_page` | pages of the audit log |
 | `lists/` | lists of tables and streams over the whole warehouse |
 | `page_token`, `confirmation` | tokens of pages; the parameter `confirm` |

@@ -4,6 +4,10 @@ from collections import defaultdict
 from typing import Any, Final
 
 from braid.lake import InvalidRequest, LakeError, Problem, Snapshot, Table, Tag
+from braid.registry.storage_changes import tag_change
+from braid.registry.store.audit_log import AuditLog, AuditNote
+from braid.registry.store.revision import Precondition, revision_of
+from braid.schemas import Actor, AuditAction
 from braid.schemas.snapshots import (
     CompactionList,
     CompactionView,
@@ -84,14 +88,35 @@ def find_tag(table: Table, name: str) -> TagView:
     return _tag_view(found)
 
 
-def put_tag(table: Table, name: str, request: TagRequest) -> tuple[TagView, bool]:
+def put_tag(
+    table: Table,
+    name: str,
+    request: TagRequest,
+    *,
+    audit: AuditLog,
+    actor: Actor,
+    precondition: Precondition,
+) -> tuple[TagView, bool]:
     """Create a tag, or find an equal one; return it, and whether it is new.
 
+    Args:
+        table: The table.
+        name: The tag's name.
+        request: The snapshot, and how long the tag is kept.
+        audit: The audit log, which gets an entry before the tag is created.
+        actor: Who creates it.
+        precondition: Condition on the revision of the tag's view, checked before the tag is created.
+
     Raises:
+        PreconditionFailed: The condition does not hold.
         InvalidRequest: The name is not valid, a tag of the name is of another snapshot, or there is no such snapshot.
     """
     found = _tag(table, name)
+    precondition.check(None if found is None else revision_of(_tag_view(found)))
     if found is None:
+        change = tag_change(name, after=request.snapshot_id or "newest")
+        note = AuditNote(actor=actor, action=AuditAction.PUT_TAG)
+        audit.record(note, table.identifier, changes=(change,))
         retained_ms = request.retained_seconds and request.retained_seconds * 1_000
         tag = table.create_tag(name, snapshot_id=request.snapshot_id, retained_ms=retained_ms)
         return _tag_view(tag), True

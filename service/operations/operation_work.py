@@ -26,6 +26,7 @@ from braid.lake.format.bucket import BucketId
 from braid.lake.format.partition_path import partition_directory
 from braid.registry.registrar import Registrar
 from braid.registry.stopped_streams import check_streams_stopped
+from braid.registry.storage_changes import named_snapshot
 from braid.schemas import (
     CompactionRequest,
     OperationDocument,
@@ -111,7 +112,9 @@ class OperationWork:
             # Not the id, which a later snapshot has again after a rollback.
             known = newest.delta_manifest_list
             is_same = attempt.begin_rollback(known) == known or newest.commit_user == user
-            if not is_same and newest.id != (request.snapshot_id or _tagged(table, request.tag)):
+            if not is_same and newest.id != (
+                request.snapshot_id or named_snapshot(table, request.tag or "")
+            ):
                 message = (
                     f"{table.identifier} has snapshot {newest.id} of another writer, which was not there when the "
                     "rollback began\nhint: look at the table, and request the rollback anew"
@@ -125,10 +128,6 @@ class RollbackOvertaken(CommitConflict):
     """Others have committed since the rollback began."""
 
     retryable = False
-
-
-def _tagged(table: Table, name: str | None) -> int | None:
-    return next((tag.snapshot.id for tag in table.tags() if tag.name == name), None)
 
 
 def _compact(table: Table, request: CompactionRequest, attempt: Attempt, *, user: str) -> Result:

@@ -3,18 +3,27 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from braid.registry.errors import OperationNotFound
 from braid.registry.store.operations import table_of
+from braid.registry.store.revision import revision_of
 from braid.schemas import OperationList, OperationState, OperationView
 from braid.schemas.access import AccessScope
 from braid.service.checked_body import CheckedBody
+from braid.service.control import operation_changes
 from braid.service.control.operation_pages import (
     list_operations as page_of_operations,
     operation_view,
 )
-from braid.service.dependencies import ComponentsOf, May, MayOf
+from braid.service.dependencies import (
+    ActorOf,
+    ComponentsOf,
+    May,
+    MayOf,
+    PreconditionOf,
+    set_etag,
+)
 
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 1_000
@@ -44,28 +53,47 @@ def list_operations(
 
 
 @router.get("/{operation}")
-def get_operation(components: ComponentsOf, may: MayOf, operation: str) -> OperationView:
+def get_operation(
+    components: ComponentsOf, may: MayOf, operation: str, response: Response
+) -> OperationView:
     """Return an operation: its state, its progress, and its result or problem."""
     _check(may, AccessScope.READ, operation)
-    return components.shown(operation_view(components.operations.get(operation)))
+    found = components.operations.get(operation)
+    set_etag(response, revision_of(found))
+    return components.shown(operation_view(found))
 
 
 @router.post("/{operation}:cancel", status_code=202)
-def cancel_operation(components: ComponentsOf, may: MayOf, operation: str) -> OperationView:
+def cancel_operation(
+    components: ComponentsOf, actor: ActorOf, may: MayOf, operation: str, response: Response
+) -> OperationView:
     """End an operation before it is complete, at the next point where its work can end; no effect if it has ended."""
     _check(may, AccessScope.OPERATE, operation)
-    canceled = components.operations.change(
-        operation, lambda found: found.model_copy(update={"cancel_requested": True})
+    canceled = operation_changes.cancel_operation(
+        components.operations, operation, audit=components.registry.audit, actor=actor
     )
     components.operation_pool.look_soon()
+    set_etag(response, revision_of(canceled))
     return components.shown(operation_view(canceled))
 
 
 @router.delete("/{operation}", status_code=204)
-def delete_operation(components: ComponentsOf, may: MayOf, operation: str) -> None:
+def delete_operation(
+    components: ComponentsOf,
+    actor: ActorOf,
+    may: MayOf,
+    precondition: PreconditionOf,
+    operation: str,
+) -> None:
     """Delete the document of an operation that has ended."""
     _check(may, AccessScope.OPERATE, operation)
-    components.operations.delete(operation)
+    operation_changes.delete_operation(
+        components.operations,
+        operation,
+        audit=components.registry.audit,
+        actor=actor,
+        precondition=precondition,
+    )
 
 
 def _check(may: May, scope: AccessScope, operation: str) -> None:

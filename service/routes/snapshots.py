@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
+from braid.registry.store.revision import revision_of
 from braid.schemas.snapshots import (
     CompactionList,
     SnapshotList,
@@ -14,7 +15,7 @@ from braid.schemas.snapshots import (
 )
 from braid.service.checked_body import CheckedBody
 from braid.service.control import snapshot_resources as resources
-from braid.service.dependencies import ComponentsOf
+from braid.service.dependencies import ActorOf, ComponentsOf, PreconditionOf, set_etag
 
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 1_000
@@ -58,14 +59,20 @@ def list_tags(components: ComponentsOf, database: str, table: str) -> TagList:
 
 
 @router.get("/tags/{tag}")
-def get_tag(components: ComponentsOf, database: str, table: str, tag: str) -> TagView:
+def get_tag(
+    components: ComponentsOf, database: str, table: str, tag: str, response: Response
+) -> TagView:
     """Return a tag."""
-    return resources.find_tag(components.tables.get(f"{database}.{table}"), tag)
+    view = resources.find_tag(components.tables.get(f"{database}.{table}"), tag)
+    set_etag(response, revision_of(view))
+    return view
 
 
 @router.put("/tags/{tag}", responses={201: {"model": TagView}})
 def put_tag(
     components: ComponentsOf,
+    actor: ActorOf,
+    precondition: PreconditionOf,
     database: str,
     table: str,
     tag: str,
@@ -74,8 +81,16 @@ def put_tag(
 ) -> TagView:
     """Give a snapshot a name: 201 if the tag is new, 200 if it exists for that snapshot."""
     found = components.tables.get(f"{database}.{table}")
-    view, is_new = resources.put_tag(found, tag, body)
+    view, is_new = resources.put_tag(
+        found,
+        tag,
+        body,
+        audit=components.registry.audit,
+        actor=actor,
+        precondition=precondition,
+    )
     response.status_code = 201 if is_new else 200
+    set_etag(response, revision_of(view))
     return view
 
 

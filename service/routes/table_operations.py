@@ -11,6 +11,9 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from braid.lake import InvalidRequest, Problem
 from braid.registry.stopped_streams import check_streams_stopped
+from braid.registry.storage_changes import operation_change
+from braid.registry.store.audit_log import AuditNote
+from braid.registry.store.revision import revision_of
 from braid.schemas import (
     CompactionRequest,
     OperationDocument,
@@ -26,7 +29,13 @@ from braid.service.components import Components
 from braid.service.control.confirmation import not_confirmed
 from braid.service.control.operation_pages import operation_view
 from braid.service.control.snapshot_resources import find_snapshot, find_tag
-from braid.service.dependencies import ActorOf, ComponentsOf, Confirm
+from braid.service.dependencies import (
+    ActorOf,
+    ComponentsOf,
+    Confirm,
+    PreconditionOf,
+    set_etag,
+)
 from braid.service.principal import ANYONE
 from braid.service.scope_requests import named_request_of
 
@@ -52,6 +61,7 @@ class Requests:
         self.components: Components = components
         self.table = components.tables.get(f"{database}.{table}")
         self._database, self._table = database, table
+        self._actor = actor
         self._client = None if actor.name == ANYONE.name else actor.name
         self._named = named_request_of(request.scope)
         self._response = response
@@ -66,10 +76,22 @@ class Requests:
             created_ms=self.components.clock.now_ms(),
             requested_by=self._client,
         )
-        stored = self.components.operations.create(operation)
+        stored = self.components.operations.create(
+            operation, announce=lambda: self._announce(operation)
+        )
         self.components.operation_pool.look_soon()
         self._response.headers["location"] = f"/v1/operations/{stored.id}"
+        set_etag(self._response, revision_of(stored))
         return self.components.shown(operation_view(stored))
+
+    def _announce(self, operation: OperationDocument) -> None:
+        """Write the entry of the audit log, unless the operation is a dry run."""
+        changed = operation_change(self.table, operation)
+        if changed is not None:
+            action, change = changed
+            note = AuditNote(actor=self._actor, action=action)
+            audit = self.components.registry.audit
+            audit.record(note, operation.identifier, changes=(change,))
 
     def _digits(self) -> str:
         """Return the unique part of the id; that of a request with an idempotency key follows from the key, so that it is stored once."""
@@ -107,9 +129,9 @@ def rescale_table(requests: RequestsOf, body: RescaleRequest) -> OperationView:
 
 
 @router.delete("/tags/{tag}", status_code=202)
-def delete_tag(requests: RequestsOf, tag: str) -> OperationView:
+def delete_tag(requests: RequestsOf, precondition: PreconditionOf, tag: str) -> OperationView:
     """Delete a tag, and the files that only it needs."""
-    find_tag(requests.table, tag)
+    precondition.check(revision_of(find_tag(requests.table, tag)))
     return requests.begin(TagDeletionRequest(tag=tag))
 
 

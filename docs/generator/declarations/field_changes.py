@@ -1,4 +1,4 @@
-"""How the fields of a registered table and stream change."""
+"""Table of the ways in which the fields of a registered table and stream can change."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a request for a list asks: conditions on the entries, the order, what the entries have, and the page. Pure."""
+"""Query of a list: conditions on the entries, the order, what the entries have, and the page. Pure."""
 
 import hashlib
 from collections.abc import Callable, Mapping

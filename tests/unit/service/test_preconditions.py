@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from braid.lake import Catalog, ManualClock, MemoryFileIO, SetOption
@@ -164,3 +165,28 @@ def test_of_concurrent_changes_of_one_version_one_is_made(
         answers = sorted(threads.map(change, range(len(services))))
 
     assert answers == [200] + [412] * (len(services) - 1)
+
+
+def test_tags_and_operations_are_changed_under_conditions(
+    shop: HttpClient, catalog: Catalog
+) -> None:
+    catalog.table("shop.orders").write_and_commit(pa.table({"region": ["eu"], "id": [1]}))
+    tag = f"{TABLE}/tags/first"
+    made = shop.put(tag, json={}, headers={"if-none-match": "*"})
+    again = shop.put(tag, json={}, headers={"if-none-match": "*"})
+    etag = made.headers["etag"]
+    wrong = shop.delete(tag, headers={"if-match": '"other"'})
+    begun = shop.delete(tag, headers={"if-match": etag})
+    shop.app.state.components.operation_pool.run_due()
+    operation = begun.headers["location"]
+    ended = shop.get(operation)
+    stale = shop.delete(operation, headers={"if-match": begun.headers["etag"]})
+
+    assert (made.status_code, again.status_code) == (201, 412)
+    assert (wrong.status_code, wrong.headers["etag"]) == (412, etag)
+    assert (begun.status_code, ended.json()["state"]) == (202, "SUCCEEDED")
+    assert (stale.status_code, stale.headers["etag"]) == (412, ended.headers["etag"])
+    unchanged = shop.get(operation, headers={"if-none-match": ended.headers["etag"]})
+    assert unchanged.status_code == 304
+    deleted = shop.delete(operation, headers={"if-match": ended.headers["etag"]})
+    assert deleted.status_code == 204

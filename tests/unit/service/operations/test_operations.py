@@ -399,7 +399,7 @@ def test_the_number_of_open_operations_is_bounded(
 ) -> None:
     store = OperationStore(file_io, "/w", clock)
     for number in range(OPEN_MAX):
-        store.create(rescale(number, clock))
+        store.create(rescale(number, clock), announce=lambda: None)
 
     refused = events.post(f"{TABLE}/compactions", json={})
 

@@ -40,6 +40,28 @@ CHANGES: list[tuple[str, str, str, Any]] = [
 ]
 """Action, method, address and body of every kind of change, in an order in which each succeeds."""
 
+STREAMS: Any = {"streams": ["shop.orders.sales"]}
+TAG = f"{TABLE}/tags/{{tag}}"
+OPERATION = "/v1/operations/{operation}"
+WORK: list[tuple[str, str, str, Any]] = [
+    ("pause_stream", "POST", "/v1/streams:pause", STREAMS),
+    ("resume_stream", "POST", "/v1/streams:resume", STREAMS),
+    ("restart_stream", "POST", "/v1/streams:restart", STREAMS),
+    ("stop_stream", "POST", "/v1/streams:stop", STREAMS),
+    ("start_stream", "POST", "/v1/streams:start", STREAMS),
+    ("put_tag", "PUT", TAG, {"snapshot_id": 1}),
+    ("delete_tag", "DELETE", TAG, None),
+    ("compact_table", "POST", f"{TABLE}/compactions", {"full": False}),
+    ("expire_snapshots", "POST", f"{TABLE}/snapshots/expire", {"dry_run": False}),
+    ("clean_orphan_files", "POST", f"{TABLE}/orphan-files/clean", {"dry_run": False}),
+    ("rescale_table", "POST", f"{TABLE}/rescale", {"buckets": 2}),
+    ("cancel_operation", "POST", f"{OPERATION}:cancel", None),
+    ("delete_operation", "DELETE", OPERATION, None),
+    ("stop_stream", "POST", f"{STREAM}/stop", None),
+    ("roll_back_table", "POST", f"{TABLE}/rollback?confirm=shop.orders", {"snapshot_id": 1}),
+]
+"""The same for verbs of many streams, tags, and long work, of which the last requested one is `operation`."""
+
 NO_CHANGES = re.compile(
     r".*(/validate(-patch)?|:test|/rows/(lookup|scan|explain|events)|/views/\{view\}/lookup"
     r"|/streams/\{stream\}/records)"
@@ -80,7 +102,8 @@ def test_every_route_that_changes_something_is_made_here(client: HttpClient) -> 
         if method.upper() in STATE_CHANGING and not NO_CHANGES.fullmatch(path)
     }
 
-    assert {(method, address.partition("?")[0]) for _, method, address, _ in CHANGES} == changing
+    made_here = {(method, address.partition("?")[0]) for _, method, address, _ in CHANGES + WORK}
+    assert made_here == changing
 
 
 def test_every_change_is_in_the_log_with_its_request(
@@ -98,6 +121,60 @@ def test_every_change_is_in_the_log_with_its_request(
     assert {entry["table"] for entry in found} == {"shop.orders"}
     assert entries(client, "?table=shop.orders") == found
     assert client.get("/v1/tables/shop/orders/audit").json()["entries"] == found
+
+
+@pytest.fixture
+def worked_on(shop: HttpClient, catalog: Catalog, clock: ManualClock) -> HttpClient:
+    """A client that has requested every kind of work, and what came of it."""
+    names = NAMES | {"tag": "first"}
+    shop.put(STREAM.format(**names), json={"topic": "orders"}).raise_for_status()
+    read(catalog, start=0, end=100)
+    for action, method, address, body in WORK:
+        if action == "delete_operation":
+            shop.app.state.components.operation_pool.run_due()
+        options = {} if body is None else {"json": body}
+        headers = {"x-request-id": action}
+        answer = shop.request(method, address.format(**names), headers=headers, **options)
+        assert answer.is_success, answer.text
+        if body is STREAMS:
+            assert answer.json()["failed"] == 0
+        if "location" in answer.headers:
+            names["operation"] = answer.headers["location"].rpartition("/")[2]
+        clock.advance(ms=1_000)
+    return shop
+
+
+def test_long_work_and_verbs_of_many_streams_are_in_the_log(worked_on: HttpClient) -> None:
+    found = entries(worked_on)[: len(WORK)]
+
+    expected = [action for action, *_ in reversed(WORK)]
+    assert [entry["action"] for entry in found] == expected
+    assert [entry["actor"]["request_id"] for entry in found] == expected
+    assert {entry["table"] for entry in found} == {"shop.orders"}
+    changes = {entry["action"]: entry["changes"][0] for entry in found}
+    for action, pointer, before, after in [
+        ("put_tag", "/tags/first", None, 1),
+        ("delete_tag", "/tags/first", 1, None),
+        ("rescale_table", "/table/buckets", "4", 2),
+        ("roll_back_table", "/snapshot", 2, 1),
+    ]:
+        assert changes[action] == {"pointer": pointer, "before": before, "after": after}
+    assert changes["compact_table"]["after"]["full"] is False
+    assert changes["delete_operation"]["before"] == "CANCELED"
+
+
+def test_dry_runs_and_repeated_requests_are_not_in_the_log(worked_on: HttpClient) -> None:
+    table = TABLE.format(**NAMES)
+    worked_on.put(f"{table}/tags/first", json={}).raise_for_status()
+    before = len(entries(worked_on))
+    for path in ("snapshots/expire", "orphan-files/clean"):
+        worked_on.post(f"{table}/{path}", json={}).raise_for_status()
+    worked_on.put(f"{table}/tags/first", json={}).raise_for_status()
+    key = {"idempotency-key": "again"}
+    for _ in range(2):
+        worked_on.post(f"{table}/compactions", json={}, headers=key).raise_for_status()
+
+    assert len(entries(worked_on)) == before + 1
 
 
 def test_an_entry_has_the_values_before_and_after(

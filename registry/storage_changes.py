@@ -1,0 +1,67 @@
+"""Changes of what a table is stored as, tags, buckets and snapshots, as the audit log has them."""
+
+from braid.lake import Table
+from braid.schemas import (
+    AuditAction,
+    AuditChange,
+    CompactionRequest,
+    OperationDocument,
+    OrphanCleaningRequest,
+    RescaleRequest,
+    RollbackRequest,
+    SnapshotExpiryRequest,
+    TagDeletionRequest,
+)
+from braid.schemas.field_problems import json_pointer
+
+
+def tag_change(
+    name: str, *, before: int | None = None, after: int | str | None = None
+) -> AuditChange:
+    """Return the change of the snapshot that a tag names; None: there is no tag."""
+    return AuditChange(pointer=json_pointer(("tags", name)), before=before, after=after)
+
+
+def named_snapshot(table: Table, name: str) -> int | None:
+    """Return the snapshot that a tag names; None: there is no tag."""
+    return next((tag.snapshot.id for tag in table.tags() if tag.name == name), None)
+
+
+def buckets_change(table: Table, buckets: int) -> AuditChange:
+    """Return the change of the number of buckets."""
+    before = table.schema.options.get("bucket")
+    return AuditChange(pointer="/table/buckets", before=before, after=buckets)
+
+
+def rollback_change(table: Table, target: int | str | None) -> AuditChange:
+    """Return the change of the newest snapshot by a rollback to a snapshot or a tag."""
+    newest = table.latest_snapshot()
+    before = None if newest is None else newest.id
+    return AuditChange(pointer="/snapshot", before=before, after=target)
+
+
+def operation_change(
+    table: Table, operation: OperationDocument
+) -> tuple[AuditAction, AuditChange] | None:
+    """Return the action and the change that an operation makes; None: a dry run, which changes nothing."""
+    match operation.request:
+        case TagDeletionRequest(tag=tag):
+            return AuditAction.DELETE_TAG, tag_change(tag, before=named_snapshot(table, tag))
+        case RescaleRequest(buckets=buckets):
+            return AuditAction.RESCALE_TABLE, buckets_change(table, buckets)
+        case RollbackRequest(snapshot_id=snapshot_id, tag=tag):
+            target = snapshot_id if tag is None else tag
+            return AuditAction.ROLL_BACK_TABLE, rollback_change(table, target)
+        case SnapshotExpiryRequest(dry_run=True) | OrphanCleaningRequest(dry_run=True):
+            return None
+        case CompactionRequest():
+            return AuditAction.COMPACT_TABLE, _requested(operation)
+        case SnapshotExpiryRequest():
+            return AuditAction.EXPIRE_SNAPSHOTS, _requested(operation)
+        case OrphanCleaningRequest():
+            return AuditAction.CLEAN_ORPHAN_FILES, _requested(operation)
+
+
+def _requested(operation: OperationDocument) -> AuditChange:
+    after = operation.request.model_dump(mode="json")
+    return AuditChange(pointer=json_pointer(("operations", operation.id)), after=after)
