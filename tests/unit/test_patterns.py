@@ -29,6 +29,7 @@ BOUNDED: Final = frozenset(
         ("formats/mapping/time_pattern.py", "_TOKEN"),  # a declared pattern: at most 100 characters
         ("formats/expressions/patterns.py", "_ATOM"),  # of an expression: at most 2,000 characters
         ("lake/format/tag.py", "_ISO_DURATION"),
+        ("schemas/field_texts.py", "_ENTRY"),  # docstrings of this product
     }
 )
 
