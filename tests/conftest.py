@@ -48,6 +48,7 @@ def priority() -> Iterator[None]:
     """Keep the priority of this process: a command that lowers its own would slow down all tests after it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "nice", lambda _: os.getpriority(os.PRIO_PROCESS, 0))
+        patch.setattr(os, "sched_setscheduler", lambda *_: None, raising=False)
         yield
 
 

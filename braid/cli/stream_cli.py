@@ -7,6 +7,7 @@ All these commands are declared in one file; the modules that they call do the w
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -138,7 +139,7 @@ def backfill(
 
     Killed and started again with the same arguments, it continues where it was; finished, it does nothing.
     """
-    os.nice(_BACKFILL_NICENESS)  # before the imports, which take seconds of the processor
+    _yield_the_processor()  # before the imports, which take seconds of it
     from braid.cli.arguments import (
         check_table,
         existing_warehouse,
@@ -241,3 +242,15 @@ def replay(
     with one_line_errors():
         status = run(path, table, stream, chosen, clusters=known)
     sys.exit(status)
+
+
+def _yield_the_processor() -> None:
+    """Let everything else on the machine run first.
+
+    With the class for idle times, which Linux has, a thread of another process that wakes takes the core at once; with
+    niceness alone it would wait for the end of a slice.
+    """
+    os.nice(_BACKFILL_NICENESS)
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
