@@ -1,7 +1,8 @@
 """Benchmark of rows over HTTP: `python -m benchmarks.serve [--rows 10000000] [--json figures.json]`.
 
 The server has one core, the load another one. Every kind of request is sent as fast as it is answered, and then at a rate. The same
-is measured with a bound of memory, with records that are written and compacted meanwhile, and for the same rows in Redis.
+is measured with a bound of memory, with records that are written and compacted meanwhile, for the same rows in Redis, and with access
+tokens and a reader of the service's metrics.
 """
 
 import argparse
@@ -11,7 +12,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 from benchmarks.machine import machine
@@ -20,21 +23,33 @@ from benchmarks.serve.load import Load, LoadFailed, Result
 from benchmarks.serve.questions import PRESENT, QUESTIONS, Question
 from benchmarks.serve.records_beside import records_beside
 from benchmarks.serve.redis_rows import redis_service
-from benchmarks.serve.server import MemoryUnbounded, Server, braid_service
+from benchmarks.serve.server import (
+    MemoryUnbounded,
+    Server,
+    braid_service,
+    braid_service_with_access,
+)
 from benchmarks.serve.wide_rows import create_rows
 
-PARTS: Final = ("idle", "memory", "ingest", "redis")
+PARTS: Final = ("idle", "memory", "ingest", "redis", "access")
 RATE: Final = 3_000.0
 """Requests a second."""
 
 _SHARE: Final = 0.5
 """Part of the greatest rate at which requests are sent that are slower than twice `RATE`."""
 
+OPEN: Final = "open"
+TOKENS: Final = "tokens"
+"""The two servers of the part `access`."""
+
 _MEMORY_MB: Final = 256
 _RECORDS: Final = 1_000
 _CONNECTIONS: Final = 32
 _WARM_S: Final = 3.0
 _WARM_ROUNDS: Final = 20
+_ACCESS_ROUNDS: Final = 6
+"""Of each of two servers in turn, so that both have the same noise."""
+
 _STEADY: Final = 1.1
 """The rate of a warm server grows by less than this between two rounds."""
 
@@ -106,23 +121,38 @@ class Bench:
         ) as server:
             yield from self._all("Redis", server, [PRESENT])
 
+    def access(self) -> Iterator[Measured]:
+        """Yield what servers without and with access tokens and a reader of their metrics do, in turn."""
+        with (
+            braid_service(self.warehouse, core=self.core) as open_server,
+            braid_service_with_access(self.warehouse, core=self.core) as server,
+        ):
+            for each in (open_server, server):
+                self._warm(each, PRESENT)
+            for _ in range(_ACCESS_ROUNDS):
+                yield self._measured(OPEN, open_server, PRESENT)
+                yield self._measured(TOKENS, server, PRESENT)
+
     def _all(self, part: str, server: Server, questions: Sequence[Question]) -> Iterator[Measured]:
         for question in questions:
             self._warm(server, question)
-            before = server.processor_s()
-            greatest = self._run(server, question, self.seconds, None)
-            processor_s = server.processor_s() - before
-            rate = min(RATE, greatest.per_s * _SHARE)
-            yield Measured(
-                part=part,
-                question=question.name,
-                greatest=greatest,
-                rate=rate,
-                paced=self._run(server, question, self.seconds, rate),
-                processor_us=processor_s / max(1, greatest.answers) * 1e6,
-                peak_mb=server.peak_mb(),
-                own_mb=server.own_mb(),
-            )
+            yield self._measured(part, server, question)
+
+    def _measured(self, part: str, server: Server, question: Question) -> Measured:
+        before = server.processor_s()
+        greatest = self._run(server, question, self.seconds, None)
+        processor_s = server.processor_s() - before
+        rate = min(RATE, greatest.per_s * _SHARE)
+        return Measured(
+            part=part,
+            question=question.name,
+            greatest=greatest,
+            rate=rate,
+            paced=self._run(server, question, self.seconds, rate),
+            processor_us=processor_s / max(1, greatest.answers) * 1e6,
+            peak_mb=server.peak_mb(),
+            own_mb=server.own_mb(),
+        )
 
     def _warm(self, server: Server, question: Question) -> None:
         """Ask until files have copies and the rate does not grow any more."""
@@ -144,6 +174,7 @@ class Bench:
             seconds=seconds,
             connections=question.connections if rate is None else _CONNECTIONS,
             rate=rate,
+            token=server.token,
         )
         return load.run(given, core=self.load_core)
 
@@ -206,6 +237,16 @@ def main() -> None:
 
 
 def _print_ratios(found: Sequence[Measured]) -> None:
+    rounds = {name: [each for each in found if each.part == name] for name in (OPEN, TOKENS)}
+    if rounds[TOKENS]:
+        processor, per_s = (
+            median(value(each) for each in rounds[TOKENS])
+            / median(value(each) for each in rounds[OPEN])
+            for value in (attrgetter("processor_us"), attrgetter("greatest.per_s"))
+        )
+        print(
+            f"  with tokens and metrics over without: {per_s:.2f} times the rate (aim 0.9), {processor:.2f} times the processor"
+        )
     by_name = {(each.part, each.question): each for each in found}
     idle = by_name.get(("idle", PRESENT.name))
     if idle is None:

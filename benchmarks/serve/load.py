@@ -38,6 +38,7 @@ class Load:
         connections: Connections that are kept open.
         rate: Requests a second; None: as fast as they are answered.
         seed: Chooses the keys.
+        token: Access token of the client; None: it has none.
     """
 
     port: int
@@ -47,6 +48,7 @@ class Load:
     connections: int
     rate: float | None = None
     seed: int = 1
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ class _Sender:
     """Requests in turn, and the times of their answers."""
 
     def __init__(self, question: Question, load: Load) -> None:
-        self._requests = question.requests(load.rows, seed=load.seed)
+        self._requests = question.requests(load.rows, seed=load.seed, token=load.token)
         self._status = str(question.status).encode()
         self._next = 0
         self.is_paced = load.rate is not None

@@ -40,13 +40,20 @@ class Question:
         """Status of a right answer."""
         return int(HTTPStatus.OK if self.is_present else HTTPStatus.NOT_FOUND)
 
-    def requests(self, rows: int, *, seed: int) -> list[bytes]:
-        """Return requests of random keys of a table with the keys of the even numbers below `2 * rows`."""
+    def requests(self, rows: int, *, seed: int, token: str | None = None) -> list[bytes]:
+        """Return requests of random keys of a table with the keys of the even numbers below `2 * rows`.
+
+        With an access token each has it in a header.
+        """
         count = _COUNT // self.keys
         numbers = np.random.default_rng(seed).integers(0, rows, (count, self.keys)) * 2
         if not self.is_present:
             numbers += 1
-        return [self.request(keys) for keys in numbers.tolist()]
+        requests = [self.request(keys) for keys in numbers.tolist()]
+        if token is None:
+            return requests
+        with_token = f"\r\nauthorization: Bearer {token}\r\n".encode()
+        return [request.replace(b"\r\n", with_token, 1) for request in requests]
 
 
 def _get(path: str) -> Callable[[list[int]], bytes]:

@@ -4,10 +4,11 @@ import http.client
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,9 @@ from braid.demo.ports import free_port
 _GROUPS: Final = Path("/sys/fs/cgroup")
 _START_S: Final = 180.0
 _POLL_S: Final = 0.1
+_SCRAPE_S: Final = 5.0
+"""Between two requests for metrics; Prometheus's default is a minute, many use 15 s."""
+
 _IDLE_S: Final = 1.0
 _IDLE_SHARE: Final = 0.2
 """Part of a core; a server that follows a table looks for new snapshots all the time."""
@@ -31,10 +35,12 @@ class Server:
     Attributes:
         port: On this machine.
         pid: Its process.
+        token: Access token that it asks for; None: none.
     """
 
     port: int
     pid: int
+    token: str | None = None
 
     def peak_mb(self) -> float:
         """Return the most memory that it had at a time, pages of mapped files included, in MB."""
@@ -72,6 +78,37 @@ def braid_service(
     command = ["-m", "braid", "service", "--warehouse", warehouse, "--no-access-control", *options]
     with server(command, core=core, memory_mb=memory_mb) as running:
         yield running
+
+
+@contextmanager
+def braid_service_with_access(warehouse: str, *, core: int) -> Iterator[Server]:
+    """Run the service of a warehouse with access control and a Prometheus that asks for its metrics; see `server`."""
+    name = f"bench-{os.getpid()}"
+    created = [sys.executable, "-m", "braid", "token", "create", name]
+    created += ["--warehouse", warehouse, "--grant", "read:*"]
+    token = subprocess.run(created, check=True, capture_output=True, text=True).stdout.split()[-1]
+    command = ["-m", "braid", "service", "--warehouse", warehouse]
+    with server(command, core=core) as running:
+        is_over = threading.Event()
+        scraper = threading.Thread(target=_scrape, args=(running.port, token, is_over))
+        scraper.start()
+        try:
+            yield replace(running, token=token)
+        finally:
+            is_over.set()
+            scraper.join()
+
+
+def _scrape(port: int, token: str, is_over: threading.Event) -> None:
+    while not is_over.wait(_SCRAPE_S):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_START_S)
+        connection.request("GET", "/metrics", headers={"authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        if answer.status != HTTPStatus.OK:
+            message = f"/metrics answered {answer.status}"
+            raise RuntimeError(message)
 
 
 @contextmanager
