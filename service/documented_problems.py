@@ -55,7 +55,11 @@ _OF_PART: Final[Mapping[str, _Codes]] = {
     "/streams/{stream}": (ProblemCode.STREAM_NOT_FOUND,),
     "/views/{view}": (ProblemCode.VIEW_NOT_FOUND,),
     "/indexes/{index}": (ProblemCode.INDEX_NOT_FOUND, ProblemCode.NOT_READY),
-    "/v1/operations/{operation}": (ProblemCode.NOT_FOUND, ProblemCode.OPERATION_NOT_FOUND),
+    "/v1/operations/{operation}": (
+        ProblemCode.NOT_FOUND,
+        ProblemCode.OPERATION_NOT_FOUND,
+        ProblemCode.FEATURES_MISSING,
+    ),
     "/ready": (ProblemCode.NOT_READY,),
 }
 _DECLARING: Final = (ProblemCode.FEATURES_MISSING, ProblemCode.CONFLICT)

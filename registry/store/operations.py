@@ -8,6 +8,8 @@ _braid/operations/finished/<id>.json      its last version, created exclusively;
 A process that carries an operation out has its lease. If it ends, the lease expires, and another process begins the
 operation once more (`attempt`). An earlier attempt that is still alive cannot write any more: each write of an attempt
 checks that it is the newest one. An operation has ended once the finished document exists, of which there is only one.
+An operation of a kind that this version does not know is left to the processes of newer versions; so what an older version
+must not ignore in a request needs a new kind.
 """
 
 import re
@@ -21,7 +23,7 @@ from braid.registry.errors import OperationNotFound, RegistryConflict, TooManyOp
 from braid.registry.store import paths
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.storage_clock import StorageClock
-from braid.registry.store.stored_documents import parse_stored
+from braid.registry.store.stored_documents import dump_changed, features_missing, parse_stored
 from braid.registry.store.versions import SUFFIX, Versioned, VersionedFile
 from braid.schemas import OperationDocument
 
@@ -86,11 +88,11 @@ class OperationStore:
         Raises:
             TooManyOperations: `OPEN_MAX` operations have not ended.
         """
-        known = self._newest(document.id)
+        known = self._stored(document.id)
         if (ended := self._ended(document.id)) is not None:
             return ended
         if known is not None:
-            return known.value
+            return _parsed(document.id, known.value)
         if len(self.open_ids()) >= OPEN_MAX:
             message = (
                 f"{OPEN_MAX} operations of the warehouse have not ended\n"
@@ -107,14 +109,17 @@ class OperationStore:
 
         Raises:
             OperationNotFound: There is none of that id, or not any more.
+            FeaturesMissing: It is of a kind that only a newer version knows.
         """
         table_of(operation_id)
         # In this order: it ends between the two reads at most in this direction.
-        found = self._newest(operation_id)
+        found = self._stored(operation_id)
         ended = self._ended(operation_id)
-        if ended is None and found is None:
+        if ended is not None:
+            return ended
+        if found is None:
             raise _not_found(operation_id)
-        return ended or found.value  # type: ignore[union-attr]  # one of them is there
+        return _parsed(operation_id, found.value)
 
     def open_ids(self) -> list[str]:
         """Return the ids of the operations that have not ended, in alphabetical order; one list."""
@@ -132,7 +137,7 @@ class OperationStore:
             RegistryConflict: Every attempt lost a race.
         """
         for _ in range(_ATTEMPTS):
-            newest = self._newest(operation_id)
+            newest = self._stored(operation_id)
             ended = self._ended(operation_id)
             if ended is not None:
                 self._forget_open(
@@ -141,9 +146,10 @@ class OperationStore:
                 return ended
             if newest is None:
                 raise _not_found(operation_id)
-            changed = change(newest.value)
-            data = changed.model_dump_json().encode()
-            if changed == newest.value or self._file(operation_id).create(newest.version + 1, data):
+            document = _parsed(operation_id, newest.value)
+            changed = change(document)
+            data = dump_changed(changed, before=newest.value)
+            if changed == document or self._file(operation_id).create(newest.version + 1, data):
                 return changed
         message = (
             f"the operation {operation_id} changed {_ATTEMPTS} times while it was being changed"
@@ -154,7 +160,9 @@ class OperationStore:
         """Store an operation that has ended, and return it as the first process to end it has stored it."""
         assert document.state.is_final, document.state
         path = f"{self._finished}/{document.id}{SUFFIX}"
-        self._file_io.create_exclusive(path, document.model_dump_json().encode())
+        newest = self._stored(document.id)
+        data = dump_changed(document, before=None if newest is None else newest.value)
+        self._file_io.create_exclusive(path, data)
         self._forget_open(document.id)
         return self._ended(document.id) or document
 
@@ -175,14 +183,12 @@ class OperationStore:
         found = [one for one in self._file_io.list(self._finished) if one.name.endswith(SUFFIX)]
         return sorted(found, key=lambda one: (-one.modified_ms, one.name))
 
-    def _newest(self, operation_id: str) -> Versioned[OperationDocument] | None:
+    def _stored(self, operation_id: str) -> Versioned[bytes] | None:
+        """Return the newest version of an operation that has not ended."""
         try:
-            newest = self._file(operation_id).latest()
+            return self._file(operation_id).latest()
         except FileNotFoundError:  # deleted meanwhile, because it has ended
             return None
-        if newest is None:
-            return None
-        return Versioned(version=newest.version, value=_parsed(operation_id, newest.value))
 
     def _ended(self, operation_id: str) -> OperationDocument | None:
         try:
@@ -211,8 +217,19 @@ def _parsed(operation_id: str, data: bytes) -> OperationDocument:
     try:
         return parse_stored(OperationDocument, data)
     except ValidationError as error:
+        if (kind := _unknown_kind(error)) is not None:
+            what = f"the operation {operation_id}"
+            raise features_missing(what, [f"operation kind {kind}"]) from error
         message = f"the document of the operation {operation_id} cannot be read"
         raise CorruptData(message) from error
+
+
+def _unknown_kind(error: ValidationError) -> str | None:
+    """Return the kind of an operation that this version does not know; None: something else is wrong."""
+    for one in error.errors():
+        if one["type"] == "union_tag_invalid" and one["loc"] == ("request",):
+            return str(one["ctx"]["tag"])
+    return None
 
 
 def _not_found(operation_id: str) -> OperationNotFound:

@@ -1,9 +1,9 @@
 """Serialization of stored documents, which older and newer versions of this software share.
 
 1. A field that this version does not know is ignored when a document is read. The next version of a table's
-   document keeps the field at the same location: in the object of the same path, and within a list in the entry of
-   the same name. If the object that contains the field is dropped, so is the field. Leases and reports do not keep
-   unknown fields.
+   document, or of an operation's, keeps the field at the same location: in the object of the same path, and within a list
+   in the entry of the same name. If the object that contains the field is dropped, so is the field. Leases and reports do
+   not keep unknown fields.
 2. The document of a table, and each stream in it, lists the *features* that a version of Braid needs to act on it.
    A version that lacks a feature shows the document, but neither runs nor changes it. Only a document with such a
    feature may hold values that an older version cannot parse at all; that version reports the missing feature
@@ -304,15 +304,31 @@ def dump_document(
         write_id: Unique to this write.
         audit: The entry of the change in the audit log; None: the version keeps the entry that `before` holds.
     """
-    content: dict[str, Any] = document.model_dump(mode="json")
-    if before is not None:
-        old = orjson.loads(before)
-        known = parse_stored(TableDocument, old).model_dump(mode="json")
-        content = _with_unknown(content, old, known)
+    content = _dumped(document, before)
     content[_WRITE_ID] = write_id
     if audit is not None:
         content[_AUDIT] = audit.model_dump(mode="json", exclude_none=True)
     return orjson.dumps(content, option=orjson.OPT_INDENT_2)
+
+
+def dump_changed(document: BaseModel, *, before: bytes | None) -> bytes:
+    """Return a document of another kind as it is stored, with those fields of an earlier version that this software does not know.
+
+    Args:
+        document: The whole document.
+        before: The version that it was made from; None for the first.
+    """
+    return orjson.dumps(_dumped(document, before))
+
+
+def _dumped(document: BaseModel, before: bytes | None) -> dict[str, Any]:
+    content: dict[str, Any] = document.model_dump(mode="json")
+    if before is None:
+        return content
+    old = orjson.loads(before)
+    known = parse_stored(type(document), old).model_dump(mode="json")
+    kept: dict[str, Any] = _with_unknown(content, old, known)
+    return kept
 
 
 def held_entry(data: bytes) -> dict[str, Any] | None:

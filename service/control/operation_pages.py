@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from braid.lake import InvalidRequest, Problem
-from braid.registry.errors import OperationNotFound
+from braid.registry.errors import FeaturesMissing, OperationNotFound
 from braid.registry.store.operations import OperationStore, table_of
 from braid.schemas import OperationDocument, OperationList, OperationState, OperationView
 from braid.service.control.page_token import decode_token, encode_token
@@ -67,8 +67,8 @@ def list_operations(
             return OperationList(operations=tuple(page), next_page_token=encode_token(left))
         try:
             document = operations.get(operation_id)
-        except OperationNotFound:  # removed a moment ago
-            continue
+        except (OperationNotFound, FeaturesMissing):
+            continue  # removed a moment ago; or of a newer version, whose processes list it
         if state in (None, document.state):
             page.append(operation_view(document))
     return OperationList(operations=tuple(page))

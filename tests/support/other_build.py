@@ -5,6 +5,7 @@ the fields that this build has (`REMOVED`), as a version before or after this on
 writes what it has.
 """
 
+import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeVar
 
@@ -24,11 +25,20 @@ REMOVED: Final = frozenset(
         "comment",
         "created_ms",
         "dead_letter_budget",
+        "progress",
         "replay",
+        "requested_by",
         "trace",
     }
 )
-"""Names of optional fields of stored documents and reports."""
+"""Names of optional fields of stored documents and reports; where a document needs a field of that name, both builds have it."""
+
+_CONTRACTS: Final = (
+    "braid.registry.store.leases",
+    "braid.registry.store.remembered_requests",
+    "braid.schemas.access",
+)
+"""Modules with contracts of stored documents that `braid.schemas` does not import."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -38,7 +48,13 @@ _parse_stored = stored.parse_stored
 def parse_stored(model: type[ModelT], data: bytes | Mapping[str, Any]) -> ModelT:
     """Return a document as this build reads it: without the fields that it does not know."""
     content = orjson.loads(data) if isinstance(data, bytes) else data
-    return _parse_stored(model, without_removed(content))
+    needed = {name: content[name] for name in required(model) & content.keys()}
+    return _parse_stored(model, without_removed(content) | needed)
+
+
+def required(model: type[BaseModel]) -> set[str]:
+    """Return the names of the fields that no document lacks; a name of `REMOVED` may be among them."""
+    return {name for name, field in model.__pydantic_fields__.items() if field.is_required()}
 
 
 def without_removed(content: Any) -> Any:
@@ -52,12 +68,14 @@ def without_removed(content: Any) -> Any:
 
 
 def become_other() -> None:
-    """Change the contracts of this process to those of the other build, before its modules are imported."""
+    """Change the contracts of this process to those of the other build, before its other modules are imported."""
     stored.parse_stored = parse_stored
+    for module in _CONTRACTS:
+        importlib.import_module(module)
     models = list(contracts())
     for model in models:
         fields = model.__pydantic_fields__
-        for name in REMOVED & fields.keys():
+        for name in REMOVED & fields.keys() - required(model):
             fields[name].exclude = True
         fields[ADDED] = FieldInfo(annotation=int, default=VALUE)
     # The schema of a model includes those of its fields, so models are built again until each has the new ones.

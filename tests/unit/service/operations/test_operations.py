@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pytest
 
@@ -414,6 +415,24 @@ def rescale(number: int, clock: ManualClock) -> OperationDocument:
         request=RescaleRequest(buckets=2),
         created_ms=clock.now_ms(),
     )
+
+
+def test_an_operation_that_only_a_newer_version_knows_is_left_to_it(
+    events: HttpClient, file_io: MemoryFileIO
+) -> None:
+    newer = f"{NAME}.{'0' * 20}"  # the first one that a process looks at
+    content = {"id": newer, "database": "shop", "table": "events", "created_ms": 1}
+    content["request"] = {"kind": "time_travel"}
+    path = f"/w/_braid/operations/open/{newer}/{1:020}.json"
+    file_io.create_exclusive(path, orjson.dumps(content))
+
+    ended = done(events, begun(events, "compactions"))
+
+    assert ended["state"] == "SUCCEEDED"
+    assert [one["id"] for one in events.get("/v1/operations").json()["operations"]] == [ended["id"]]
+    refused = events.get(f"/v1/operations/{newer}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "features_missing")
+    assert file_io.exists(path)
 
 
 def test_operations_that_have_ended_long_ago_are_removed(
