@@ -8,6 +8,11 @@ from braid.client.row_operations import Timestamp, time_text
 from braid.schemas import AuditPage, OperationList, OperationState, OperationView
 from braid.schemas.api import Health, Readiness
 from braid.schemas.batch_verb import BatchVerbAnswer, BatchVerbRequest
+from braid.schemas.declaration_transfer import (
+    DeclarationImport,
+    DeclarationPage,
+    ImportAnswer,
+)
 from braid.schemas.resource_lists import (
     ApiDescription,
     ClusterList,
@@ -110,6 +115,43 @@ class ServiceOperations(Resource):
                 "page_token": page_token,
             },
         )
+
+    @operation("GET", "/v1/declarations")
+    def declarations(
+        self,
+        *,
+        table: str | None = None,
+        page_size: int | None = None,
+        page_token: str | None = None,
+    ) -> Call[DeclarationPage]:
+        """Return a page of the declarations of tables and streams; `pages` returns all pages.
+
+        Args:
+            table: Pattern of `<database>.<table>`, such as `shop.*`.
+            page_size: The largest number of declarations.
+            page_token: Token of the page; None: the first.
+        """
+        return Call(
+            decode=as_model(DeclarationPage),
+            query={"table": table, "page_size": page_size, "page_token": page_token},
+        )
+
+    @operation("POST", "/v1/declarations:import")
+    def import_declarations(
+        self, request: DeclarationImport | JsonObject, *, idempotency_key: str | None = None
+    ) -> Call[ImportAnswer]:
+        """Register tables and streams; the answer has the outcome for each."""
+        return Call(
+            decode=as_model(ImportAnswer),
+            body=request,
+            headers={"idempotency-key": idempotency_key},
+            is_repeatable=idempotency_key is not None,
+        )
+
+    @operation("POST", "/v1/declarations:validate")
+    def validate_declarations(self, request: DeclarationImport | JsonObject) -> Call[ImportAnswer]:
+        """Return what `import_declarations` would do or refuse."""
+        return Call(decode=as_model(ImportAnswer), body=request, is_repeatable=True)
 
     @operation("GET", "/v1/runners")
     def runners(self) -> Call[RunnerList]:

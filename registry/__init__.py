@@ -11,6 +11,7 @@ From the top down; the folders import only what is below them:
 | `position_setter`, `position_rules` | moves of a stopped stream's position |
 | `table_creator`, `table_dropper`, `stopped_streams` | creation and removal of tables; the check that their streams are stopped |
 | `effects` | the effects of a change, in words, for dry runs |
+| `declaration_import` | import of many declarations |
 | `storage_changes` | changes of tags, buckets and snapshots for the audit log |
 | `live_fields` | fields of a stream that a running query takes up |
 | `declared_table` | declaration and schema of a table as of one moment |

@@ -15,12 +15,13 @@ The base class, `TableRegistrar`, registers tables, and its own base class chang
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import Final
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
-from braid.lake import Catalog, Clock
+from braid.lake import Catalog, Clock, Table, TableNotFound
 from braid.registry.alteration.table_alterer import CheckTests
 from braid.registry.effects import effects_of_change, effects_of_registration
 from braid.registry.errors import (
@@ -57,7 +58,7 @@ from braid.registry.stream_entries import (
     with_entry,
 )
 from braid.registry.table_registrar import Registration, TableRegistrar
-from braid.registry.takeover import fence_streams, former_owners, new_entry
+from braid.registry.takeover import fence_streams, former_owners, new_entry, positions_in
 from braid.schemas import (
     Actor,
     AuditAction,
@@ -82,10 +83,12 @@ class PlannedStream:
 
     Attributes:
         spec: The completed definition.
+        document: The document that would be written.
         effects: What the registration or change would do, one effect each.
     """
 
     spec: StreamSpec
+    document: TableDocument
     effects: tuple[str, ...]
 
 
@@ -127,7 +130,7 @@ class Registrar(TableRegistrar):
         """
         super().__init__(store, catalog, clock, check_tests=check_tests, actor=actor)
         self._leases = store.leases()
-        self._streams = StreamAdmission(catalog, clusters or KafkaClusters())
+        self._streams = StreamAdmission(clusters or KafkaClusters())
 
     def by(self, actor: Actor) -> "Registrar":
         """Return a registrar of the same warehouse that acts for another actor."""
@@ -161,7 +164,7 @@ class Registrar(TableRegistrar):
         """Return a stream as `put_stream` would register or change it, and the effects of that; changes nothing.
 
         Args:
-            document: The table's document.
+            document: The table's document, also one that is only planned.
             name: The stream's name.
             definition: The requested definition.
             initial_state: The desired state of a stream that is not registered yet.
@@ -169,19 +172,22 @@ class Registrar(TableRegistrar):
         Raises:
             DefinitionRefused, DefinitionDiffers: `put_stream` would refuse the definition.
         """
+        table: Table | None = None
+        with suppress(TableNotFound):  # until a planned table is created
+            table = self._catalog.table(document.identifier)
         found = document.streams.get(name)
-        spec = self._admitted(document, name, definition)
+        spec = self._admitted(document, name, definition, table)
         if found is not None:
-            return PlannedStream(
-                spec=spec, effects=effects_of_change(found, changed_entry(found, spec))
+            entry = changed_entry(found, spec)
+            effects = effects_of_change(found, entry)
+        else:
+            entry = new_entry(table, spec, definition, initial_state)
+            effects = effects_of_registration(
+                entry,
+                former=former_owners(document, table, spec),
+                position=positions_in(table).get(name),
             )
-        table = self._catalog.table(document.identifier)
-        effects = effects_of_registration(
-            new_entry(table, spec, definition, initial_state),
-            former=former_owners(document, table, spec),
-            position=table.committer().stream_positions().get(name),
-        )
-        return PlannedStream(spec=spec, effects=effects)
+        return PlannedStream(spec=spec, document=with_entry(document, entry), effects=effects)
 
     def put_stream(
         self,
@@ -218,12 +224,12 @@ class Registrar(TableRegistrar):
             found = document.streams.get(name)
             is_new = found is None
             precondition.check(None if found is None else stream_revision(found))
-            spec = self._admitted(document, name, definition)
+            table = self._catalog.table(identifier)
+            spec = self._admitted(document, name, definition, table)
             if found is not None:
                 return with_entry(document, changed_entry(found, spec))
             # Fenced before the entry is written: once a runner can start the new stream, no delayed
             # runner of a former owner may commit any more.
-            table = self._catalog.table(identifier)
             former = former_owners(document, table, spec)
             fence_streams(self._catalog, self._leases, identifier, former)
             return with_entry(document, new_entry(table, spec, definition, initial_state))
@@ -259,7 +265,8 @@ class Registrar(TableRegistrar):
         def change(document: TableDocument) -> TableDocument:
             found = entry_of(document, name)
             precondition.check(stream_revision(found))
-            spec = self._admitted(document, name, declare(found.spec))
+            table = self._catalog.table(identifier)
+            spec = self._admitted(document, name, declare(found.spec), table)
             return with_entry(document, changed_entry(found, spec))
 
         return self._writer.change(identifier, change, action=AuditAction.PATCH_STREAM, stream=name)
@@ -456,11 +463,15 @@ class Registrar(TableRegistrar):
         self._writer.change(identifier, change, action=None)
 
     def _admitted(
-        self, document: TableDocument, name: str, definition: StreamDefinition
+        self,
+        document: TableDocument,
+        name: str,
+        definition: StreamDefinition,
+        table: Table | None,
     ) -> StreamSpec:
         """Return the completed definition of a stream, with which the required tests of its table do not fail."""
         found = document.streams.get(name)
-        spec = self._streams.admit(document, name, definition)
+        spec = self._streams.admit(document, name, definition, table=table)
         if found is None or found.spec != spec:
             self._tested(with_entry(document, StreamEntry(spec=spec)), is_of_request=False)
         return spec

@@ -7,14 +7,19 @@ table. The registrar then fences former owners and writes the document.
 from typing import Final
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
-from braid.lake import Catalog, StreamPosition
+from braid.lake import StreamPosition, Table
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.rules.kafka_rules import check_kafka
 from braid.registry.rules.schema_registry_rules import check_schema_registry
 from braid.registry.rules.stream_bounds import check_bounds, check_trigger
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
-from braid.registry.takeover import check_takeover, has_started, is_start_given
+from braid.registry.takeover import (
+    check_takeover,
+    has_started,
+    is_start_given,
+    positions_in,
+)
 from braid.schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
 from braid.schemas.field_problems import display_text, problem_at
 
@@ -31,17 +36,24 @@ _DELETE_HINT = "stop and delete this stream, and register it again with `startin
 class StreamAdmission:
     """Checks definitions of streams against a table's document, its table and the clusters."""
 
-    def __init__(self, catalog: Catalog, clusters: KafkaClusters) -> None:
-        self._catalog = catalog
+    def __init__(self, clusters: KafkaClusters) -> None:
         self._clusters = clusters
 
-    def admit(self, document: TableDocument, name: str, definition: StreamDefinition) -> StreamSpec:
+    def admit(
+        self,
+        document: TableDocument,
+        name: str,
+        definition: StreamDefinition,
+        *,
+        table: Table | None,
+    ) -> StreamSpec:
         """Return the completed definition of a stream that is to be registered or changed.
 
         Args:
             document: The newest document of the table.
             name: The stream's name, from the address.
             definition: The requested definition.
+            table: The table; None: it does not exist yet.
 
         Raises:
             DefinitionRefused: The definition breaks rules, or the stream may not take over the columns of
@@ -62,14 +74,13 @@ class StreamAdmission:
         old = streams.get(name)
         if old == spec and not problems:
             return spec
-        table = self._catalog.table(document.identifier)
         if not problems:
             problems += check_takeover(document, table, spec, definition)
         if problems:
             message = f"the stream {name} cannot be registered on {document.identifier}"
             raise DefinitionRefused(message, problems=problems)
         assert spec.name == name, "the address names the stream"
-        position = table.committer().stream_positions().get(name)
+        position = positions_in(table).get(name)
         if position is None or not position.topic:  # a stream of this name never read anything
             return spec
         # A stream with a requested start may read any topic, until it is started: it does not continue a position.

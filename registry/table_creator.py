@@ -6,6 +6,7 @@ table that does not exist.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from braid.lake import Catalog, Table, TableNotFound
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
@@ -25,21 +26,19 @@ class TableCreator:
         self._catalog = catalog
         self._new_names = store.new_names()
 
-    def check(self, document: TableDocument) -> list[FieldProblem]:
-        """Return the problems for which `create` would refuse the table; changes nothing.
+    def check(self, document: TableDocument) -> None:
+        """Refuse a table that `create` would refuse; changes nothing.
 
         Args:
             document: The document of a table that is not registered; it breaks no rule for declarations.
+
+        Raises:
+            DefinitionRefused, DefinitionDiffers: As by `create`.
         """
-        problems = list(self._similar_names(document.identifier))
-        if problems:
-            return problems
-        try:
+        self._check_name(document.identifier)
+        with suppress(TableNotFound):
             table = self._catalog.table(document.identifier)
-        except TableNotFound:
-            return []
-        is_same = _has_layout(table, physical_table(document.table))
-        return [] if is_same else [_other_table(document.identifier)]
+            _check_layout(table, physical_table(document.table))
 
     def create(self, document: TableDocument, note: AuditNote | None = None) -> None:
         """Create a table and its first document; adopt an existing table of the same layout.
@@ -57,12 +56,15 @@ class TableCreator:
         assert not document.streams, "streams are registered on an existing table"
         with self._new_names.announced(identifier):
             # After the announcement: of two simultaneous creators at least one sees the other's.
-            problems = list(self._similar_names(identifier))
-            if problems:
-                message = f"the table {identifier} cannot be created"
-                raise DefinitionRefused(message, problems=problems)
+            self._check_name(identifier)
             self._create_in_warehouse(identifier, physical_table(document.table))
             self._store.put_table(document, expected_version=None, note=note)
+
+    def _check_name(self, identifier: str) -> None:
+        problems = list(self._similar_names(identifier))
+        if problems:
+            message = f"the table {identifier} cannot be created"
+            raise DefinitionRefused(message, problems=problems)
 
     def _similar_names(self, identifier: str) -> Iterator[FieldProblem]:
         """Yield the database or table from which a new table's name differs in case alone."""
@@ -92,9 +94,7 @@ class TableCreator:
             comment=layout.comment,
             if_not_exists=True,
         )
-        if not _has_layout(table, layout):
-            problem = _other_table(identifier)
-            raise DefinitionDiffers(problem.message, kind="table", problems=[problem])
+        _check_layout(table, layout)
 
 
 def _case_problem(field: str, name: str, other: str) -> FieldProblem:
@@ -102,23 +102,22 @@ def _case_problem(field: str, name: str, other: str) -> FieldProblem:
     return case_problem(name, field, kind=field, other=other, hint=hint)
 
 
-def _has_layout(table: Table, layout: PhysicalTable) -> bool:
-    """Return whether a table has the columns, keys and options; further options are ignored."""
+def _check_layout(table: Table, layout: PhysicalTable) -> None:
+    """Refuse a table that does not have the columns, keys and options; further options are ignored."""
     schema = table.schema
     columns = [(field.name, field.type) for field in schema.fields]
-    return (
+    is_same = (
         columns == [(field.name, field.type) for field in layout.columns]
         and schema.primary_keys == layout.primary_key
         and schema.partition_keys == layout.partition_keys
         and all(schema.options.get(key) == value for key, value in layout.options.items())
     )
-
-
-def _other_table(identifier: str) -> FieldProblem:
-    return problem_at(
-        "table",
-        value=identifier,
-        message="the warehouse has a table of this name that is not registered, with other "
-        "columns, keys or options",
-        hint="declare the columns, keys and options of the existing table, or choose another name",
-    )
+    if not is_same:
+        problem = problem_at(
+            "table",
+            value=table.identifier,
+            message="the warehouse has a table of this name that is not registered, with other "
+            "columns, keys or options",
+            hint="declare the columns, keys and options of the existing table, or choose another name",
+        )
+        raise DefinitionDiffers(problem.message, kind="table", problems=[problem])

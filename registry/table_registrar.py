@@ -43,6 +43,19 @@ class Registration:
     is_new: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTable:
+    """A table as it would be registered or changed.
+
+    Attributes:
+        document: The document that would be written.
+        effects: What the registration or change would do, one effect each.
+    """
+
+    document: TableDocument
+    effects: tuple[str, ...]
+
+
 class TableRegistrar(TableAlterer):
     """Registers and changes the tables of one warehouse."""
 
@@ -72,21 +85,27 @@ class TableRegistrar(TableAlterer):
 
     def plan_table(self, database: str, name: str, spec: TableSpec) -> PlannedChange:
         """Return what `put_table` would do, or the problems for which it would refuse; changes nothing."""
-        found = self._store.table(f"{database}.{name}")
         try:
-            if found is not None:
-                before, after = found.value, self._redeclared(found.value, spec)
-                effects = effects_of_redeclaration(before.table, after.table)
-                return PlannedChange(effects=effects)
-            document = self._first_document(database, name, spec)
+            return PlannedChange(effects=self.planned_table(database, name, spec).effects)
         except (DefinitionRefused, DefinitionDiffers) as error:
             return PlannedChange(problems=error.problems)
-        problems = self._tables.check(document)
-        if problems:
-            return PlannedChange(problems=tuple(problems))
+
+    def planned_table(self, database: str, name: str, spec: TableSpec) -> PlannedTable:
+        """Return a table as `put_table` would register or change it; changes nothing.
+
+        Raises:
+            DefinitionRefused, DefinitionDiffers: `put_table` would refuse the declaration.
+        """
+        found = self._store.table(f"{database}.{name}")
+        if found is not None:
+            document = self._redeclared(found.value, spec)
+            effects = effects_of_redeclaration(found.value.table, document.table)
+            return PlannedTable(document=document, effects=effects)
+        document = self._first_document(database, name, spec)
+        self._tables.check(document)
         is_adopted = self._catalog.creation_mark(document.identifier) is not None
         effects = effects_of_creation(spec, document.identifier, is_adopted=is_adopted)
-        return PlannedChange(effects=effects)
+        return PlannedTable(document=document, effects=effects)
 
     def put_table(
         self,

@@ -38,7 +38,9 @@ COMMIT_USER: Final = "braid-registry"
 _ANEW_HINT: Final = "stop and delete this stream, which has read nothing yet, and register it again with this definition"
 
 
-def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> tuple[str, ...]:
+def former_owners(
+    document: TableDocument, table: Table | None, stream: StreamSpec
+) -> tuple[str, ...]:
     """Return the streams that have, or may have, written a new stream's columns; usually none.
 
     The order of a sequence group says who wrote it. Nothing says so of columns outside of groups: any
@@ -47,9 +49,11 @@ def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> 
 
     Args:
         document: The table's; may contain the stream, if it was not started yet.
-        table: The table, whose newest snapshot holds the orders of groups and the positions of streams.
+        table: The table, whose newest snapshot holds the orders of groups and the positions of streams; None: it does not exist yet.
         stream: The completed stream.
     """
+    if table is None:
+        return ()
     committer = table.committer()
     positions = committer.stream_positions()
     deleted = _deleted_streams(document, positions, stream)
@@ -81,18 +85,18 @@ def has_started(entry: StreamEntry | None, position: StreamPosition | None) -> b
 
 
 def check_takeover(
-    document: TableDocument, table: Table, stream: StreamSpec, definition: StreamDefinition
+    document: TableDocument, table: Table | None, stream: StreamSpec, definition: StreamDefinition
 ) -> Iterator[FieldProblem]:
     """Yield a problem if a stream may not take over the columns of former owners.
 
     Args:
         document: The table's; contains the stream as registered, if it is.
-        table: The table.
+        table: The table; None: it does not exist yet.
         stream: The completed stream.
         definition: The stream as requested.
     """
     known = document.streams.get(stream.name)
-    positions = table.committer().stream_positions()
+    positions = positions_in(table)
     if known is not None and has_started(known, positions.get(stream.name)):
         yield from _check_added(document, known.spec, stream, positions)
         return
@@ -203,8 +207,13 @@ def is_start_given(definition: StreamDefinition) -> bool:
     return "starting_offsets" in definition.model_fields_set
 
 
+def positions_in(table: Table | None) -> Mapping[str, StreamPosition]:
+    """Return the positions of streams in a table; a table that does not exist yet has none."""
+    return {} if table is None else table.committer().stream_positions()
+
+
 def new_entry(
-    table: Table,
+    table: Table | None,
     stream: StreamSpec,
     definition: StreamDefinition,
     desired_state: DesiredState = DesiredState.RUNNING,
@@ -217,12 +226,12 @@ def new_entry(
     former position had at registration.
 
     Args:
-        table: The table, whose newest snapshot holds the positions of streams.
+        table: The table, whose newest snapshot holds the positions of streams; None: it does not exist yet.
         stream: The completed stream.
         definition: The stream as requested.
         desired_state: The desired state from the start.
     """
-    position = table.committer().stream_positions().get(stream.name)
+    position = positions_in(table).get(stream.name)
     entry = StreamEntry(spec=stream, desired_state=desired_state, features=features_of(stream))
     if position is None or not position.topic or not is_start_given(definition):
         return entry

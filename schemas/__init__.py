@@ -7,6 +7,7 @@
 | `pushed_records`, `written_number` | records of a push, numbers that keep their digits, and the answer for each record |
 | `record_outcome` | answers of the service about pushed records |
 | `sample_record`, `stream_trial` | a Kafka record as a request gives it; the trial of a stream: sample records, and the result of each |
+| `declaration_document`, `declaration_transfer` | declarations by name, in files and requests; their export and import |
 | `definition_file` | declarations of a table and its streams in a file |
 | `table_test` | tests of a table: records and expected rows, and the results |
 | `schema_change` | requested changes of a table |

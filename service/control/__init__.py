@@ -18,6 +18,7 @@
 | `stream_status`, `backfill_status`, `newest_commit` | the status of a stream and its backfills; its newest commit |
 | `table_history` | samples of streams and tables from the reports of runners |
 | `batch_verbs` | lifecycle verbs for many streams at once |
+| `declaration_imports` | imports of declarations, with the outcome for each |
 | `stream_offsets` | the position of a stream, and the bounds of its topic |
 | `dead_letters` | numbers of a stream's dead letters, and pages of them that a runner reads |
 | `stream_trial` | the trial of a stream with sample records |

@@ -14,11 +14,11 @@ _CONSOLE = re.compile(r"/|/console(/.*)?")
 _SUBSCRIPTION = re.compile(r"/v1/tables/[^/]+/[^/]+/rows/events")
 _PUSH = re.compile(r"/v1/tables/[^/]+/[^/]+/streams/[^/]+/records")
 _BULK = re.compile(
-    r"/v1/tables/[^/]+/[^/]+"
+    r"/v1/declarations(:import|:validate)?|/v1/tables/[^/]+/[^/]+"
     r"(:test|/(rows/(lookup|scan|explain|outcomes|certificate)|completeness|views/[^/]+/lookup|changes|indexes/[^/]+/rows|inspect/[^/]+|streams/[^/]+/dead-letters))"
 )
 _ONLY_READS = re.compile(
-    r"/v1/tables/[^/]+/[^/]+(:test|/(.+/)?validate(-patch)?|/rows/(lookup|scan|explain|events)|/views/[^/]+/lookup)"
+    r"/v1/declarations:validate|/v1/tables/[^/]+/[^/]+(:test|/(.+/)?validate(-patch)?|/rows/(lookup|scan|explain|events)|/views/[^/]+/lookup)"
 )
 
 

@@ -12,6 +12,7 @@
 | `table_response`, `stream_response` | the answers of several routes: a table or a stream with its revision |
 | `streams` | registration, deletion, dry run, lifecycle verbs, status |
 | `batch_verbs` | lifecycle verbs for many streams at once |
+| `declarations` | export and import of declarations |
 | `offsets` | the position of a stream, shown and set |
 | `dead_letters` | dead letters of a stream, and replays of them |
 | `pushes`, `push_bodies` | records that are pushed to streams; their bodies by media type |

@@ -20,21 +20,23 @@ VALUES_MAX = 20  # of a parameter that may be repeated
 LABEL_LENGTH_MAX = 200
 TOKEN_LENGTH_MAX = 4_000
 
+TablePattern = Annotated[
+    str,
+    Query(
+        alias="table",
+        pattern=r"^[A-Za-z0-9_.*]+$",
+        max_length=170,
+        description="Only tables whose `<database>.<table>` fits, such as `shop.*`.",
+    ),
+]
+
 
 async def get_list_query(
     principal: PrincipalOf,
     name_prefix: Annotated[
         str, Query(max_length=80, description="Only entries whose name begins with this text.")
     ] = "",
-    table_pattern: Annotated[
-        str,
-        Query(
-            alias="table",
-            pattern=r"^[A-Za-z0-9_.*]+$",
-            max_length=170,
-            description="Only tables whose `<database>.<table>` fits, such as `shop.*`.",
-        ),
-    ] = ANY_TABLE,
+    table_pattern: TablePattern = ANY_TABLE,
     label: Annotated[
         list[Annotated[str, Query(min_length=1, max_length=LABEL_LENGTH_MAX)]] | None,
         Query(

@@ -12,12 +12,13 @@ import pytest
 
 from braid.lake import Catalog, ManualClock, MemoryFileIO, TableSchema
 from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.declaration_import import DeclarationImporter
 from braid.registry.errors import DefinitionRefused
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.registrar import Registrar
 from braid.registry.rules.tables.table_rules import check_table
 from braid.registry.store.documents import RegistryStore
-from braid.schemas import SchemaChanges, TableDocument
+from braid.schemas import SchemaChanges, TableDocument, TableSpec
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"
@@ -109,3 +110,19 @@ def test_declaration_streams_and_schema_agree_after_every_change(seed: int) -> N
         assert {field_id for _, field_id in now.keys() - known.keys()} <= added, changes
 
     assert ROUNDS // 10 < made < ROUNDS
+    assert declared_elsewhere(registrar.document(ORDERS)) == registrar.document(ORDERS).table
+
+
+def declared_elsewhere(document: TableDocument) -> TableSpec:
+    """Import the declarations of a table that has often changed into an empty warehouse, and return the declaration there."""
+    clock, file_io = ManualClock(), MemoryFileIO()
+    catalog = Catalog("/w", file_io=file_io, clock=clock)
+    registrar = Registrar(RegistryStore(file_io, "/w", clock), catalog, clock)
+    importer = DeclarationImporter(registrar=registrar, replaces=False, is_dry_run=False)
+    importer.import_table(ORDERS, document.table)
+    for name, entry in document.streams.items():
+        importer.import_stream(ORDERS, name, entry.spec, initial_state=entry.desired_state)
+    found = registrar.document(ORDERS)
+    declared = {name: entry.spec for name, entry in document.streams.items()}
+    assert {name: entry.spec for name, entry in found.streams.items()} == declared
+    return found.table

@@ -1,4 +1,4 @@
-"""Lists of the tables and streams of the warehouse.
+"""Lists of the tables and streams of the warehouse, and of their declarations.
 
 A list of tables by name needs the names alone: one listing of storage. Everything else needs the documents of tables: a listing
 and a read for each, `READS_AT_ONCE` of them at a time in the whole process, and the reports of runners, which are read once a
@@ -15,6 +15,8 @@ from braid.lake import Clock, LakeError, LimitExceeded
 from braid.registry.errors import FeaturesMissing
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import TableDocument
+from braid.schemas.declaration_document import TableDeclaration
+from braid.schemas.declaration_transfer import DeclarationPage, ExportedStream, UnreadableTable
 from braid.schemas.resource_lists import (
     ListOrder,
     StreamSummary,
@@ -57,7 +59,7 @@ class _Read:
 
 
 class ResourceLists:
-    """Lists tables and streams; thread-safe."""
+    """Lists tables, streams and their declarations; thread-safe."""
 
     def __init__(
         self,
@@ -114,6 +116,19 @@ class ResourceLists:
         else:
             page = _page(query, self._stream_entries(query, self._all(meant)))
         return StreamSummaryList(streams=page.entries, next_page_token=page.next_page_token)
+
+    def declarations(self, query: ListQuery) -> DeclarationPage:
+        """Return a page of declarations, each table before its streams; raises what `tables` raises.
+
+        The declarations of a table are those of one moment, unless they are on two pages.
+        """
+        meant = [name for name in self._registry.identifiers() if query.admits_table(name)]
+        page = self._by_name(query, meant, _declarations)
+        return DeclarationPage(
+            declarations=tuple(one for one in page.entries if not isinstance(one, UnreadableTable)),
+            unreadable=tuple(one for one in page.entries if isinstance(one, UnreadableTable)),
+            next_page_token=page.next_page_token,
+        )
 
     def _by_name(
         self,
@@ -224,6 +239,30 @@ class ResourceLists:
                         value = severity(state)
                 name = f"{document.identifier}{_BETWEEN}{spec.name}"
                 yield _place(query, name, value), each.summary(shows_status=query.shows_status)
+
+
+def _declarations(
+    query: ListQuery, read: Sequence[_Read]
+) -> Iterator[tuple[Place, TableDeclaration | ExportedStream | UnreadableTable]]:
+    for one in read:
+        table, document = one.identifier, one.document
+        if document is None:
+            unreadable = UnreadableTable(table=table, error=one.error or "")
+            yield _place(query, table, None), unreadable
+            continue
+        yield (
+            _place(query, table, None),
+            TableDeclaration(kind="Table", name=table, spec=document.table),
+        )
+        for name, entry in document.streams.items():
+            declaration = ExportedStream(
+                kind="Stream",
+                table=table,
+                name=name,
+                spec=entry.spec,
+                initial_state=entry.desired_state,
+            )
+            yield _place(query, f"{table}{_BETWEEN}{name}", None), declaration
 
 
 def _page(query: ListQuery, entries: Iterable[tuple[Place, EntryT]]) -> Page[EntryT]:

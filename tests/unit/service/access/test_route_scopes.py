@@ -38,7 +38,7 @@ QUESTIONS = {
         "/rows/explain",
         "/views/{view}/lookup",
     )
-}
+} | {("POST", "/v1/declarations:validate")}
 """Requests with a body that change nothing."""
 
 

@@ -30,6 +30,7 @@ KEY = {"idempotency-key": "deploy 7"}
 ADD = {"change": "add_column", "column": "iban", "type": "STRING", "sequence_group": "payments"}
 
 ONLY_READ = {
+    "/v1/declarations:validate",
     "/v1/tables/{database}/{table}/validate-patch",
     "/v1/tables/{database}/{table}/streams/{stream}/validate-patch",
     "/v1/tables/{database}/{table}/validate",
