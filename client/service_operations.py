@@ -41,7 +41,7 @@ class ServiceOperations(Resource):
 
     @operation("GET", "/v1")
     def describe(self) -> Call[ApiDescription]:
-        """Return the version of the API and of the program, and what the service can do."""
+        """Return the version of the API and of the program, what the service can do, and what the client may do."""
         return Call(decode=as_model(ApiDescription))
 
     @operation("GET", "/v1/tables")

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from braid.schemas.access import Grant
 from braid.schemas.contract import Contract, Labels, Owner
 from braid.schemas.document import DesiredState
 from braid.schemas.progress import StreamState
@@ -152,6 +153,18 @@ class StreamSummaryList(Contract):
     next_page_token: str | None
 
 
+class ClientView(Contract):
+    """The client of a request, and what it may do.
+
+    Attributes:
+        name: The name of its token, or the one that its issuer gives; `anonymous` if the service has no access control.
+        grants: Its scopes, each with the tables for which it has them.
+    """
+
+    name: str
+    grants: tuple[Grant, ...]
+
+
 class ApiDescription(Contract):
     """What a service can do.
 
@@ -162,6 +175,7 @@ class ApiDescription(Contract):
         merge_engines: Merge engines that tables may have.
         features: Features of declarations that this version knows; it does not change a table that needs another one.
         pushes: Whether records can be pushed to some topics.
+        client: The client that asks.
     """
 
     api: str
@@ -170,6 +184,7 @@ class ApiDescription(Contract):
     merge_engines: tuple[str, ...]
     features: tuple[str, ...]
     pushes: bool
+    client: ClientView
 
 
 class RunnerView(Contract):

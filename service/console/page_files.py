@@ -1,6 +1,7 @@
 """The page of the console and the files that it loads, as they are served: media types, compressed bodies, entity tags.
 
-Modules and styles are sent without comments and indentation, which are a tenth of them, and otherwise as they are in the folder.
+Modules and styles are sent without comments and indentation, which are a tenth of them. The modules of the console are joined to one
+script; those of libraries are sent as they are in the folder.
 
 The page is always asked for again. All other files have an address with the digest of all files, so browsers and proxies may keep
 them for good, and files of two versions of the console never mix.
@@ -15,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from braid.service.console.joined_modules import joined_modules
+
 _FOLDER: Final = Path(__file__).parent / "static"
 _PAGE: Final = "index.html"
 _MEDIA_TYPES: Final = {
@@ -25,6 +28,10 @@ _MEDIA_TYPES: Final = {
     ".txt": "text/plain; charset=utf-8",
 }
 _VENDORED: Final = "vendor/"
+_MODULES: Final = "js/"
+_NAMES_OF_LIBRARIES: Final = "js/html.js"
+_ENTRY: Final = "js/main.js"
+_SCRIPT: Final = "js/console.js"
 _DIGEST_CHARACTERS: Final = 16
 _COMMENTS_AND_INDENTATION: Final = re.compile(
     r"^\s*/\*.*?\*/\n|^\s*//[^\n]*\n|^\s+", re.MULTILINE | re.DOTALL
@@ -73,6 +80,12 @@ def page_files() -> PageFiles:
     }
     digest = _digest_of("".join(map(_digest_of, contents.values())))
     page = contents.pop(_PAGE)
+    own = {
+        path: contents.pop(path)
+        for path in list(contents)
+        if path.startswith(_MODULES) and path != _NAMES_OF_LIBRARIES
+    }
+    contents[_SCRIPT] = joined_modules(own, entry=_ENTRY, script=_SCRIPT)
     modules = [path for path in contents if path.endswith(".js")]
     # The browser would find imports only module by module.
     preloads = "\n".join(f'<link rel="modulepreload" href="{digest}/{path}">' for path in modules)

@@ -12,6 +12,7 @@ from braid.schemas.access import AccessScope
 from braid.schemas.message_format import FORMAT_TYPES
 from braid.schemas.resource_lists import (
     ApiDescription,
+    ClientView,
     ClusterList,
     ClusterView,
     RunnerList,
@@ -29,8 +30,8 @@ router = APIRouter(prefix="/v1")
 
 
 @router.get("", tags=["health"])
-async def describe_api(components: ComponentsOf) -> ApiDescription:
-    """Return the version of the API and of the program, and what this service can do."""
+async def describe_api(components: ComponentsOf, principal: PrincipalOf) -> ApiDescription:
+    """Return the version of the API and of the program, what this service can do, and what the client may do."""
     return ApiDescription(
         api=API_VERSION,
         version=_VERSION,
@@ -38,6 +39,7 @@ async def describe_api(components: ComponentsOf) -> ApiDescription:
         merge_engines=tuple(one.value for one in MergeEngine),
         features=tuple(sorted(FEATURES)),
         pushes=components.producer is not None and components.settings.clusters.allow_pushes,
+        client=ClientView(name=principal.name, grants=principal.grants),
     )
 
 

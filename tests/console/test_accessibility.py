@@ -18,10 +18,13 @@ VIEWS = {
     "streams": f"{TABLE}/streams",
     "schema": f"{TABLE}/schema",
     "storage": f"{TABLE}/storage",
+    "audit log of a table": f"{TABLE}/audit",
     "rows": f"{TABLE}/rows",
     "row": f"{TABLE}/rows?key.id=7",
     "stream": f"{TABLE}/streams/sales",
     "failed stream": f"{TABLE}/streams/shipping",
+    "operations": "operations",
+    "audit log": "audit",
     "new table": "new",
     "new stream": "tables/shop/returns/new-stream",
     "problem": "tables/shop/nothing",
@@ -46,9 +49,18 @@ def test_a_view_is_accessible_and_fits(visitor: Visitor, view: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-def test_a_dialog_is_accessible(visitor: Visitor) -> None:
-    page = visitor.open(f"{TABLE}/streams/sales")
-    page.get_by_role("button", name="Stop").click()
+DIALOGS = {
+    "Stop": f"{TABLE}/streams/sales",
+    "Change": f"{TABLE}/streams/sales",
+    "Expire snapshots": f"{TABLE}/storage",
+    "Drop": f"{TABLE}/schema",
+}
+
+
+@pytest.mark.parametrize("button", DIALOGS)
+def test_a_dialog_is_accessible(visitor: Visitor, button: str) -> None:
+    page = visitor.open(DIALOGS[button])
+    page.get_by_role("button", name=button, exact=True).click()
     expect(page.get_by_role("dialog")).to_be_visible()
 
     assert visitor.violations() == []

@@ -68,14 +68,29 @@ def test_a_client_sees_its_tables_alone(visitor: Visitor, bed: ConsoleBed) -> No
     expect(visitor.page.locator(".tables .window [role=row]")).to_have_count(1)
 
 
-def test_what_a_client_may_not_do_is_a_problem_that_names_the_scope(
+def test_what_a_client_may_not_do_is_disabled_with_the_reason(
     visitor: Visitor, bed: ConsoleBed
 ) -> None:
-    sign_in(visitor, bed.token("watcher", "read:*"), "tables/shop/orders/streams/sales")
+    token = bed.token("watcher", "read:*", "operate:shop.customers")
+    sign_in(visitor, token, "tables/shop/orders/streams/sales")
     page = visitor.page
-    page.get_by_role("button", name="Pause").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_role("button", name="Pause").click()
+    pause = page.get_by_role("button", name="Pause")
+    change = page.get_by_role("button", name="Change")
 
-    expect(dialog.get_by_role("alert")).to_contain_text("operate")
-    expect(dialog.get_by_role("alert")).to_contain_text("Request id")
+    expect(pause).to_be_disabled()
+    expect(page.get_by_role("group").filter(has=pause)).to_contain_text("needs the scope operate")
+    expect(change).to_be_disabled()
+    expect(page.get_by_role("group").filter(has=change)).to_contain_text("needs the scope admin")
+    page.goto(f"{visitor.address}/console/#/tables/shop/customers/storage")
+    expect(page.get_by_role("button", name="Compact", exact=True)).to_be_enabled()
+    assert visitor.violations() == []
+
+
+def test_what_is_refused_nevertheless_is_a_problem_that_names_the_scope(
+    visitor: Visitor, bed: ConsoleBed
+) -> None:
+    sign_in(visitor, bed.token("table-auditor", "read:*"), "tables/shop/orders/audit")
+    alert = visitor.page.get_by_role("alert")
+
+    expect(alert).to_contain_text("admin")
+    expect(alert).to_contain_text("Request id")

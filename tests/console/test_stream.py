@@ -1,7 +1,9 @@
 """The page of a stream in a real browser."""
 
+import json
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.console.console_bed import ConsoleBed
 from tests.console.visitor import Visitor
@@ -79,6 +81,50 @@ def test_the_position_is_set_with_its_effect_beside(visitor: Visitor, bed: Conso
     submit.click()
     expect(dialog).to_have_count(0)
     assert bed.get("streams/payments/offsets")["offsets"]["0"] == 2
+
+
+def change_declaration(visitor: Visitor, **fields: object) -> Locator:
+    """Open the dialog that changes the declaration of the stream `sales`, and set fields in it."""
+    visitor.open(f"{STREAM}/sales").get_by_role("button", name="Change").click()
+    dialog = visitor.page.get_by_role("dialog")
+    text = dialog.get_by_label("Declaration as JSON")
+    text.fill(json.dumps({**json.loads(text.input_value()), **fields}))
+    return dialog
+
+
+def test_a_declaration_is_changed_with_its_plan_beside(visitor: Visitor, bed: ConsoleBed) -> None:
+    dialog = change_declaration(visitor, owner="shop")
+    patch = dialog.get_by_role("region", name="Body of PATCH")
+    expect(patch).to_contain_text('"owner": "shop"')
+    expect(dialog.get_by_text("The service would make this change.")).to_be_visible()
+    dialog.get_by_role("button", name="Make the change").click()
+
+    expect(dialog).to_have_count(0)
+    expect(visitor.page.get_by_text("owned by shop")).to_be_visible()
+    spec = bed.get("streams/sales")["spec"]
+    assert (spec["owner"], spec["topic"]) == ("shop", "orders")
+
+
+def test_a_declaration_that_is_refused_is_not_sent(visitor: Visitor) -> None:
+    dialog = change_declaration(visitor, topic="others")
+
+    expect(dialog.get_by_text("The service would refuse this")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Make the change")).to_be_disabled()
+
+
+def test_of_two_changes_at_once_the_later_one_is_told(visitor: Visitor, bed: ConsoleBed) -> None:
+    dialog = change_declaration(visitor, owner="second")
+    submit = dialog.get_by_role("button", name="Make the change")
+    expect(submit).to_be_enabled()
+    bed.http.patch(
+        "/v1/tables/shop/orders/streams/sales",
+        content='{"owner": "first"}',
+        headers={"content-type": "application/merge-patch+json"},
+    ).raise_for_status()
+    submit.click()
+
+    expect(dialog.get_by_role("alert")).to_contain_text("if-match")
+    assert bed.get("streams/sales")["spec"]["owner"] == "first"
 
 
 def test_a_stream_is_deleted_only_by_its_name(visitor: Visitor, bed: ConsoleBed) -> None:

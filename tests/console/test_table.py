@@ -84,6 +84,39 @@ def test_the_storage_has_snapshots_files_and_compaction(visitor: Visitor) -> Non
     expect(page.get_by_text("runner-1")).to_be_visible()
 
 
+def test_the_schema_is_changed_with_its_plan_beside(visitor: Visitor, bed: ConsoleBed) -> None:
+    page = visitor.open("tables/shop/customers/schema")
+    page.get_by_role("button", name="Change the schema").click()
+    dialog = page.get_by_role("dialog")
+    text = dialog.get_by_label("Changes as JSON")
+    text.fill('{"changes": [{"change": "drop_column", "column": "none"}]}')
+    expect(dialog.get_by_text("The service would refuse this")).to_be_visible()
+    text.fill('{"changes": [{"change": "add_column", "column": "email", "type": "STRING"}]}')
+    dialog.get_by_role("button", name="Make the change").click()
+
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_role("region", name="Columns")).to_contain_text("email")
+
+
+def test_a_table_is_dropped_by_its_name_and_can_keep_its_rows(
+    visitor: Visitor, bed: ConsoleBed
+) -> None:
+    columns = [{"name": "id", "type": "BIGINT"}]
+    bed.put("/v1/tables/shop/old", {"columns": columns, "primary_key": ["id"]})
+    page = visitor.open("tables/shop/old/schema")
+    page.get_by_role("button", name="Drop").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Keep the rows and files").check()
+    submit = dialog.get_by_role("button", name="Drop the table")
+    expect(submit).to_be_disabled()
+    dialog.get_by_label("Type shop.old to confirm").fill("shop.old")
+    submit.click()
+
+    expect(page.get_by_role("heading", name="Tables", exact=True)).to_be_visible()
+    assert bed.http.get("/v1/tables/shop/old").status_code == 404
+    assert bed.fed.catalog.table("shop.old").identifier == "shop.old"
+
+
 def test_a_table_that_does_not_exist_is_a_problem_with_its_request(visitor: Visitor) -> None:
     page = visitor.open("tables/shop/nothing")
     problem = page.get_by_role("alert")

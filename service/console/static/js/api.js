@@ -3,7 +3,6 @@
 
 import { exactJson, moment, parseExact } from './format.js';
 import { signal, useEffect, useRef, useState } from './html.js';
-import { apiPath } from './route.js';
 
 const API = new URL('../v1/', document.baseURI); // relative: a proxy may serve all under a prefix
 const TOKEN = 'braid.token';
@@ -14,6 +13,20 @@ export const token = signal(sessionStorage.getItem(TOKEN) ?? '');
 
 /** The problem of the last request that was answered 401; null: none was. */
 export const refused = signal(null);
+
+/** What the service says about itself and the client (`GET /v1`); null: not known yet. */
+export const description = signal(null);
+
+const SCOPES = ['read', 'write', 'operate', 'admin']; // each includes those before it
+
+/** Returns whether the client has a scope for `database.table`, or for every table (`*`); not known: the service decides. */
+export function may(scope, table) {
+  const covers = (pattern) =>
+    pattern === '*' || new RegExp(`^${pattern.replace('.', '[.]').replaceAll('*', '[^.]*')}$`).test(table);
+  const suffices = (grant) => SCOPES.indexOf(grant.scope) >= SCOPES.indexOf(scope) && grant.tables.some(covers);
+  const grants = description.value?.client?.grants;
+  return !grants || grants.some(suffices);
+}
 
 /** Keeps a token for this tab. */
 export function signIn(given) {
@@ -68,13 +81,31 @@ export async function get(path, { signal: ended, exact = false } = {}) {
   return body;
 }
 
+/** Returns the entries of all pages of a list. */
+async function getAll(path, field, options) {
+  const entries = [];
+  let token = '';
+  do {
+    const page = await get(`${path}${token && `&page_token=${encodeURIComponent(token)}`}`, options);
+    entries.push(...page[field]);
+    token = page.next_page_token;
+  } while (token);
+  return entries;
+}
+
 /** Returns the entity tag of the newest answer to a GET, for `if-match` of a change. */
 export const etagOf = (path) => known.get(path)?.etag;
 
-/** Sends a request that may change something; returns the body of its answer. */
-export async function change(method, path, body, { headers = {}, exact = false, ended } = {}) {
+/** Returns a new idempotency key; `crypto.randomUUID` is only where the page came by TLS or from this machine. */
+export const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join('-');
+
+/**
+ * Sends a request that may change something; returns the body of its answer. A POST that is sent again with the same `key`
+ * has its effect once.
+ */
+export async function change(method, path, body, { key = newKey(), headers = {}, exact = false, ended } = {}) {
   const text = body === undefined ? undefined : exactJson(body);
-  const sent = { 'content-type': 'application/json', ...headers };
+  const sent = { 'content-type': 'application/json', ...(method === 'POST' && { 'idempotency-key': key }), ...headers };
   return bodyOf(await send(method, path, { headers: sent, body: text, ended }), exact);
 }
 
@@ -140,9 +171,10 @@ const NOTHING = { path: null, data: null, problem: null };
 
 /**
  * Returns the newest answer of a GET, and the problem of the newest request, if it failed; `reload` asks at once.
- * `every` is the pause between two requests in milliseconds; 0: it is asked once. Without a path nothing is asked.
+ * `every` is the pause between two requests in milliseconds; 0: it is asked once. Without a path nothing is asked. `list` is
+ * the field with the entries of a list, of which all pages are read.
  */
-export function useLive(path, { every = 4000, exact = false } = {}) {
+export function useLive(path, { every = 4000, exact = false, list } = {}) {
   const [state, setState] = useState(NOTHING);
   const ask = useRef(() => {});
   useEffect(() => {
@@ -155,7 +187,8 @@ export function useLive(path, { every = 4000, exact = false } = {}) {
       asking = true;
       clearTimeout(timer);
       try {
-        const data = await get(path, { signal: ended.signal, exact });
+        const options = { signal: ended.signal, exact };
+        const data = await (list ? getAll(path, list, options) : get(path, options));
         setState((old) => (old.data === data && !old.problem ? old : { path, data, problem: null }));
       } catch (problem) {
         if (ended.signal.aborted) return;
@@ -174,7 +207,7 @@ export function useLive(path, { every = 4000, exact = false } = {}) {
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', askIfVisible);
     };
-  }, [path, every, exact]);
+  }, [path, every, exact, list]);
   const current = state.path === path ? state : NOTHING;
   return { data: current.data, problem: current.problem, reload: () => ask.current() };
 }
@@ -189,35 +222,18 @@ export function useSettled(value, milliseconds = 400) {
   return settled;
 }
 
-const PAUSE_MS = 4000;
-
-/** Returns the newest status and rate by stream; a rate is null until two reports of a runner have come. */
-export function useStatuses(database, table, names) {
-  const [statuses, setStatuses] = useState(new Map());
-  const wanted = names.join('/');
-  useEffect(() => {
-    const ended = new AbortController();
-    let timer = 0;
-    const ask = async () => {
-      for (const name of document.hidden ? [] : names) {
-        const path = apiPath(database, table, 'streams', name, 'status');
-        const status = await get(path, { signal: ended.signal }).catch(() => null);
-        if (ended.signal.aborted) return;
-        if (status) setStatuses((before) => new Map(before).set(name, withRate(status, before.get(name))));
-      }
-      timer = setTimeout(ask, PAUSE_MS);
-    };
-    ask();
-    return () => {
-      ended.abort();
-      clearTimeout(timer);
-    };
-  }, [database, table, wanted]);
-  return statuses;
+/** Returns a function that adds the rate of records in a second to the status of a stream, once it has seen two reports. */
+export function useRates() {
+  const before = useRef(new Map());
+  return (name, status) => {
+    const known = before.current.get(name);
+    if (known?.source !== status) before.current.set(name, { ...withRate(status, known), source: status });
+    return before.current.get(name);
+  };
 }
 
-/** Returns a status with the rate of records in a second since an earlier one of the same stream. */
-export function withRate(status, before) {
+// The rate is that since an earlier status of the same stream.
+function withRate(status, before) {
   if (status.state !== 'RUNNING' || !status.reported_at) return { ...status, rate: null };
   if (!before || before.reported_at === status.reported_at) return { ...status, rate: before?.rate ?? null };
   const seconds = (moment(status.reported_at) - moment(before.reported_at)) / 1000;

@@ -12,15 +12,28 @@ export function bandsOf(declared, streams) {
   const bands = spec.sequence_groups.map((group) => {
     const names = [...(group.ordering ?? []), ...group.columns];
     names.forEach((name) => grouped.add(name));
-    const owners = streams.filter((stream) => stream.spec.sequence_group === group.name);
+    const owners = streams.filter((stream) => stream.sequence_group === group.name);
     return { name: group.name, ordering: group.ordering ?? [], columns: typed(names), streams: owners };
   });
   const rest = spec.columns.map((column) => column.name).filter((name) => !grouped.has(name));
   if (rest.length) {
-    const writers = streams.filter((stream) => !stream.spec.sequence_group);
+    const writers = streams.filter((stream) => !stream.sequence_group);
     bands.push({ name: null, ordering: [], columns: typed(rest), streams: writers });
   }
   return bands;
+}
+
+/** Returns a declaration without the fields that are null, which is what they are if they are left out. */
+export const withoutNulls = (spec) => JSON.parse(JSON.stringify(spec, (_, value) => value ?? undefined));
+
+/** Returns the merge patch (RFC 7396) that makes one declaration of another; both are without nulls. */
+export function patchOf(before, after) {
+  const isObject = (value) => value && typeof value === 'object' && !Array.isArray(value);
+  const changed = Object.keys({ ...before, ...after }).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  const one = (old, value) => (isObject(old) && isObject(value) ? patchOf(old, value) : (value ?? null));
+  return Object.fromEntries(changed.map((name) => [name, one(before[name], after[name])]));
 }
 
 /** Returns the shell command that sends a declaration. */

@@ -1,10 +1,11 @@
 // The console: the frame of all pages with its colours and the sign-in, and the views by address.
 
-import { refused, signIn, signOut, token } from './api.js';
+import { description, refused, signIn, signOut, token, useLive } from './api.js';
 import { html, render, signal, useEffect, useState } from './html.js';
 import { link, route } from './route.js';
 import { Empty, Head, ProblemNote } from './parts/basics.js';
 import { Field } from './parts/forms.js';
+import { AuditPage, OperationsPage } from './views/activity.js';
 import { NewStream, NewTable } from './views/registration.js';
 import { StreamPage } from './views/stream.js';
 import { Overview, TablePage } from './views/tables.js';
@@ -32,6 +33,13 @@ function switchTheme() {
 dark.addEventListener('change', showTheme);
 showTheme();
 
+const PLACES = [
+  ['', 'Tables'],
+  ['new', 'New table'],
+  ['operations', 'Operations'],
+  ['audit', 'Audit log'],
+];
+
 function Shell({ children }) {
   const [first] = route.value.parts;
   return html`
@@ -40,8 +48,10 @@ function Shell({ children }) {
       <div class="bar-inner">
         <a class="brand" href=${link([])}><${Mark} />Braid</a>
         <nav aria-label="Main">
-          <a href=${link([])} aria-current=${first === undefined || first === 'tables' ? 'page' : undefined}>Tables</a>
-          <a href=${link(['new'])} aria-current=${first === 'new' ? 'page' : undefined}>New table</a>
+          ${PLACES.map(([place, title]) => {
+            const isHere = place === (!first || first === 'tables' ? '' : first);
+            return html`<a href=${link([place])} aria-current=${isHere ? 'page' : undefined}>${title}</a>`;
+          })}
         </nav>
         ${token.value && html`<button type="button" onClick=${signOut}>Sign out</button>`}
         <button type="button" onClick=${switchTheme}>${themeNow() === 'dark' ? 'Light' : 'Dark'}</button>
@@ -92,9 +102,15 @@ function SignIn({ problem }) {
 
 function View() {
   const { parts, query } = route.value;
+  const { data } = useLive('../v1', { every: 60_000 });
+  useEffect(() => {
+    description.value = data;
+  }, [data]);
   const [first, database, table, kind, name] = parts;
   const key = parts.join('/'); // another address is another view: nothing of the former one is kept
   if (first === undefined) return html`<${Overview} />`;
+  if (first === 'operations') return html`<${OperationsPage} />`;
+  if (first === 'audit') return html`<${AuditPage} />`;
   if (first === 'new' && !database) return html`<${NewTable} />`;
   if (first === 'tables' && table) {
     const names = { database, table };

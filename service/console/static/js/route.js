@@ -34,6 +34,10 @@ export function apiPath(database, table, ...rest) {
   return ['tables', database, table, ...rest].map(encodeURIComponent).join('/');
 }
 
+/** Returns the path of the list of a table's streams in the API; parameters can be added. */
+export const streamsPath = (database, table, pageSize = 1000) =>
+  `streams?table=${database}.${table}&page_size=${pageSize}`;
+
 function decoded(part) {
   try {
     return decodeURIComponent(part);

@@ -49,6 +49,18 @@ def test_a_client_does_what_its_token_permits(guarded: Guarded) -> None:
     assert guarded.request("GET", TABLE, reader).status_code == 200
 
 
+def test_a_client_is_told_what_it_may_do(guarded: Guarded) -> None:
+    token = guarded.token("dashboard", "read:shop.*,crm.people", "operate:shop.orders")
+
+    assert guarded.request("GET", "/v1", token).json()["client"] == {
+        "name": "dashboard",
+        "grants": [
+            {"scope": "read", "tables": ["shop.*", "crm.people"]},
+            {"scope": "operate", "tables": ["shop.orders"]},
+        ],
+    }
+
+
 def test_a_table_without_a_grant_is_refused_whether_it_exists_or_not(guarded: Guarded) -> None:
     admin, reader = guarded.token("ops", "admin:*"), guarded.token("r", "read:crm.*")
     guarded.request("PUT", TABLE, admin, json=ORDERS)

@@ -107,12 +107,28 @@ def test_the_page_names_every_module_by_the_digest() -> None:
     page = found.page.body.decode()
     loaded = re.findall(rf'href="{found.digest}/([^"]+\.js)"', page)
 
-    assert sorted(loaded) == MODULES
+    assert sorted(loaded) == sorted(path for path in found.files if path.endswith(".js"))
+    assert f'<script type="module" src="{found.digest}/js/console.js">' in page
     assert set(re.findall(r'(?:href|src)="([^/"]+)/', page)) == {found.digest}
 
 
+def test_the_script_has_every_module_of_the_console() -> None:
+    script = page_files().files["js/console.js"].body.decode()
+    others = [module for module in OWN if module != "js/html.js"]
+
+    assert script.count("(() => {\n") >= len(others)
+    assert re.findall(r"^(?:import|export)\b.*", script, re.MULTILINE) == [
+        "import * as _1 from './html.js';"
+    ]
+    for module in others:
+        for name in exported_by((STATIC / module).read_text()):
+            assert re.search(
+                rf"^(?:async )?(?:function|const|class) {name}\b", script, re.MULTILINE
+            )
+
+
 def test_what_is_sent_has_no_comments_and_no_indentation() -> None:
-    sent = page_files().files["js/api.js"].body.decode()
+    sent = page_files().files["js/console.js"].body.decode()
 
     assert "x-request-id" in sent
     assert re.findall(r"^(?:\s+|//|/\*).*$", sent, re.MULTILINE) == []

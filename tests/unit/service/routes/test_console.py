@@ -58,7 +58,7 @@ def test_the_headers_in_the_guide_are_those_of_the_page(client: HttpClient) -> N
 
 
 def test_a_browser_asks_again_for_the_page_and_keeps_its_files(client: HttpClient) -> None:
-    page, file = client.get(PAGE), client.get(file_address("js/main.js"))
+    page, file = client.get(PAGE), client.get(file_address("js/console.js"))
 
     assert page.headers["cache-control"] == "no-cache"
     assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
@@ -102,7 +102,7 @@ def test_head_answers_without_a_body(client: HttpClient) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "0123456789abcdef/js/main.js",
+        "0123456789abcdef/js/console.js",
         "{digest}/js/none.js",
         "{digest}/%2e%2e/page_files.py",
         "{digest}/",

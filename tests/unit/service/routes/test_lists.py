@@ -210,6 +210,8 @@ def test_the_api_says_what_the_service_can_do(fleet: HttpClient) -> None:
     assert "partial-update" in found["merge_engines"]
     assert "lookup_indexes" in found["features"]
     assert found["version"] == fleet.get("/health").json()["version"]
+    everything = {"scope": "admin", "tables": ["*"]}
+    assert found["client"] == {"name": "anonymous", "grants": [everything]}
 
 
 def test_clusters_are_named_without_addresses(fleet: HttpClient) -> None:

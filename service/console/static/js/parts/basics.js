@@ -1,14 +1,17 @@
 // Parts of pages: badges, problems, notes for empty places, figures, meters, long lists, texts to copy.
 
-import { curl, yaml } from '../declarations.js';
+import { may } from '../api.js';
+import { curl, withoutNulls, yaml } from '../declarations.js';
 import { ago, duration, percent, time } from '../format.js';
 import { html, signal, useEffect, useLayoutEffect, useRef, useState } from '../html.js';
 
 const TONES = {
   RUNNING: 'good',
+  SUCCEEDED: 'good',
   STARTING: 'warn',
   RETRYING: 'warn',
   UNASSIGNED: 'warn',
+  PENDING: 'warn',
   FAILED: 'bad',
   present: 'good',
   stale: 'warn',
@@ -71,6 +74,12 @@ export const Errors = ({ errors }) =>
 
 /** What stands where nothing is yet: why, and what to do next. */
 export const Empty = ({ title, children }) => html`<div class="empty"><h2>${title}</h2>${children}</div>`;
+
+/** Buttons that need a scope for a table; without the scope they are disabled, with the reason. */
+export const Guarded = ({ scope, table, children }) =>
+  html`<fieldset class="actions" disabled=${!may(scope, table)}>
+    ${children}${!may(scope, table) && html`<span class="small quiet">needs the scope <code>${scope}</code></span>`}
+  </fieldset>`;
 
 export const Loading = ({ what }) => html`<p class="quiet" role="status">Loading ${what} …</p>`;
 
@@ -169,10 +178,13 @@ export const Tabs = ({ tabs, current, label }) =>
 
 const FORMS = ['curl', 'YAML', 'JSON'];
 
-/** `kind` and `name` are those of the document in YAML, `path` the address of the declaration in the API. */
-export function Declaration({ title, kind, name, spec, path, first = 'YAML' }) {
+/**
+ * `kind` and `name` are those of the document in YAML, `path` the address of the declaration in the API; `action` is a button
+ * beside those of the forms.
+ */
+export function Declaration({ title, kind, name, spec, path, action, first = 'YAML' }) {
   const [form, setForm] = useState(first);
-  const given = JSON.parse(JSON.stringify(spec, (_, value) => value ?? undefined)); // null is what is left out
+  const given = withoutNulls(spec);
   const text = {
     curl: () => curl(path, given),
     YAML: () => yaml({ kind, name, spec: given }).trimStart() + '\n',
@@ -182,7 +194,7 @@ export function Declaration({ title, kind, name, spec, path, first = 'YAML' }) {
     (one) =>
       html`<button type="button" class="plain" aria-pressed=${one === form} onClick=${() => setForm(one)}>${one}</button>`,
   );
-  return html`<${Card} title=${title} actions=${buttons}><${CopyBlock} label=${form} text=${text} /><//>`;
+  return html`<${Card} title=${title} actions=${[buttons, action]}><${CopyBlock} label=${form} text=${text} /><//>`;
 }
 
 /** A text with a button that copies it. */

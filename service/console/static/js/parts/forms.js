@@ -1,8 +1,9 @@
 // Parts of forms: fields, choices, questions before something is done, and what the service says of a declaration.
 
-import { change, useSettled } from '../api.js';
+import { change, etagOf, newKey, useSettled } from '../api.js';
+import { patchOf, withoutNulls } from '../declarations.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { Errors, ProblemNote } from './basics.js';
+import { Card, CopyBlock, Errors, Guarded, ProblemNote } from './basics.js';
 
 let fields = 0;
 
@@ -32,14 +33,15 @@ export const Choice = ({ choices, value, onChange, ...rest }) =>
   </select>`;
 
 /**
- * A dialog that is open while it is in the document. `act` returns a promise; the dialog stays open with the problem if it
- * fails. `typed` is the text that has to be typed; `form` is shown between the plan and the buttons.
+ * A dialog that is open while it is in the document. `act` is called with the idempotency key of the dialog, so that a second
+ * try has no second effect, and returns a promise; the dialog stays open with the problem if it fails. `typed` is the text that has to be typed; `form` is shown between the plan and the buttons.
  */
 export function Confirm({ title, plan, label, typed, danger, act, close, form, ready = true }) {
   const dialog = useRef(null);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
+  const [key] = useState(newKey);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current.showModal();
@@ -51,7 +53,7 @@ export function Confirm({ title, plan, label, typed, danger, act, close, form, r
     setBusy(true);
     setProblem(null);
     try {
-      await act();
+      await act(key);
       close();
     } catch (error) {
       setProblem(error);
@@ -74,23 +76,56 @@ export function Confirm({ title, plan, label, typed, danger, act, close, form, r
   </dialog>`;
 }
 
-/** Returns the answer of `validate` for a body, once it has not changed for a while; `isCurrent`: it is of this body. */
-export function useVerdict(path, body) {
-  const text = useSettled(JSON.stringify(body));
-  const [state, setState] = useState({ text: null, answer: null, problem: null });
+/**
+ * A form that sends one request: `ask` returns a promise of the answer, and `show` what is shown of it. With a scope the
+ * request is for clients that have it for the table.
+ */
+export function Question({ title, label, note, scope, table, ask, show, children }) {
+  const [answer, setAnswer] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const submit = async (event) => {
+    event.preventDefault();
+    setProblem(null);
+    setAnswer(null);
+    try {
+      setAnswer(await ask());
+    } catch (error) {
+      setProblem(error);
+    }
+  };
+  const button = html`<button class="main">${label}</button>`;
+  return html`<${Card} title=${title}>
+    <form class="stack" onSubmit=${submit}>
+      ${children}
+      <div class="actions">${scope ? html`<${Guarded} scope=${scope} table=${table}>${button}<//>` : button}<span class="small quiet">${note}</span></div>
+    </form>
+    <${ProblemNote} problem=${problem} />
+    ${answer && show(answer)}
+  <//>`;
+}
+
+/**
+ * Returns the answer of an address such as `…/validate` to a body, once both have not changed for a while; `isCurrent`: it is
+ * of these. Without an address nothing is asked.
+ */
+export function useVerdict(address, body, headers) {
+  const wanted = JSON.stringify([address, body]);
+  const asked = useSettled(wanted);
+  const [state, setState] = useState({});
   useEffect(() => {
-    if (!path) return undefined;
+    const [to, text] = JSON.parse(asked);
+    if (!to) return undefined;
     const ended = new AbortController();
-    change('POST', `${path}/validate`, JSON.parse(text), { ended: ended.signal }).then(
-      (answer) => setState({ text, path, answer, problem: null }),
+    change('POST', to, text, { headers, ended: ended.signal }).then(
+      (answer) => setState({ asked, answer }),
       (problem) => {
-        if (!ended.signal.aborted) setState({ text, path, answer: null, problem });
+        if (!ended.signal.aborted) setState({ asked, problem });
       },
     );
     return () => ended.abort();
-  }, [path, text]);
-  const isCurrent = state.path === path && state.text === JSON.stringify(body);
-  return { answer: path ? state.answer : null, problem: path ? state.problem : null, isCurrent };
+  }, [asked]);
+  const { answer, problem } = address ? state : {};
+  return { answer, problem, isCurrent: state.asked === wanted };
 }
 
 /** The answer in words; `waiting` stands there while something is missing for the question. */
@@ -121,3 +156,45 @@ export function furtherFields(text) {
     return { fields: {}, wrong: `This is not JSON: ${error.message}` };
   }
 }
+
+const MERGE_PATCH = { 'content-type': 'application/merge-patch+json' };
+
+/** A dialog that changes the declaration at a path of the API, by a merge patch of what is changed in its text. */
+export function ChangeDeclaration({ path, spec, ...dialog }) {
+  const [before] = useState(() => withoutNulls(spec));
+  return html`<${ChangeDialog} ...${dialog} path=${path} start=${before} bodyOf=${(fields) => patchOf(before, fields)}
+    method="PATCH" headers=${MERGE_PATCH} address=${path} validate=${`${path}/validate-patch`}
+    label="Declaration as JSON" note="A field that is removed gets its default." />`;
+}
+
+/**
+ * A dialog with a text of JSON and what the service would do with it. `path` is that of the declaration that is changed, `start`
+ * what the text begins with, and `bodyOf` makes the body of the request of it; an empty body changes nothing.
+ */
+export function ChangeDialog({ title, path, start, bodyOf, method, headers, address, validate, label, note, close, done }) {
+  const [etag] = useState(() => etagOf(path)); // of what the form begins with
+  const [text, setText] = useState(() => JSON.stringify(start, null, 2));
+  const { fields, wrong } = furtherFields(text);
+  const body = wrong ? {} : bodyOf(fields);
+  const hasChanges = Object.keys(body).length > 0;
+  const verdict = useVerdict(hasChanges && validate, body, headers);
+  const act = async (key) => {
+    await change(method, address, body, { key, headers: { ...headers, 'if-match': etag } });
+    done();
+  };
+  const form = html`
+    <${JsonField} label=${label} rows="12" note=${wrong ?? note} wrong=${wrong} value=${text} onInput=${setText} />
+    ${hasChanges && html`<${CopyBlock} label=${`Body of ${method}`} text=${JSON.stringify(body, null, 2)} />`}
+    <${Verdict} verdict=${verdict} accepted="The service would make this change." waiting="Change the text, and the service says what it would do." />
+  `;
+  return html`<${Confirm} title=${title} label="Make the change" act=${act} close=${close} form=${form}
+    ready=${hasChanges && verdict.isCurrent && verdict.answer?.valid} />`;
+}
+
+/** An input of JSON; `wrong` says why its text is none. */
+export const JsonField = ({ wrong, rows = 4, placeholder, value, onInput, ...field }) =>
+  html`<${Field} ...${field}>
+    ${(input) =>
+      html`<textarea ...${input} rows=${rows} spellcheck=${false} aria-invalid=${Boolean(wrong)} placeholder=${placeholder}
+        value=${value} onInput=${(event) => onInput(event.currentTarget.value)}></textarea>`}
+  <//>`;

@@ -1,48 +1,47 @@
 // The flow of a table: its streams, the parts of the row that they write, and charts of some hours.
 
-import { useLive, useStatuses } from '../api.js';
+import { useLive, useRates } from '../api.js';
 import { bandsOf } from '../declarations.js';
 import { brief, count, duration, percent, plural, rate, time } from '../format.js';
 import { html, useLayoutEffect, useMemo, useRef, useState } from '../html.js';
-import { apiPath, link } from '../route.js';
+import { apiPath, link, streamsPath } from '../route.js';
 import { Card, Empty, Lag, Loading, Meter, ProblemNote, State, toneOf } from '../parts/basics.js';
 
 const STREAMS_MAX = 12;
 const COLUMNS_MAX = 8;
 
 export function Flow({ database, table, declared, completeness }) {
-  const listed = useLive(apiPath(database, table, 'streams'), { every: 15_000 });
-  const streams = listed.data?.streams;
-  const lags = completeness?.streams ?? {};
-  const shown = useMemo(() => worst(streams ?? [], lags), [streams, completeness]);
-  const statuses = useStatuses(
-    database,
-    table,
-    shown.map((stream) => stream.name),
+  const path = `${streamsPath(database, table, STREAMS_MAX)}&sort=-freshness&expand=status`;
+  const { data, problem } = useLive(path);
+  const rated = useRates();
+  const streams = useMemo(
+    () => data?.streams.map((stream) => ({ ...stream, ...rated(stream.name, stream.status) })),
+    [data],
   );
   if (!streams)
-    return listed.problem
-      ? html`<${ProblemNote} problem=${listed.problem} />`
-      : html`<${Loading} what="the streams" />`;
-  const bands = shownBands(declared, shown);
+    return problem ? html`<${ProblemNote} problem=${problem} />` : html`<${Loading} what="the streams" />`;
+  const bands = shownBands(declared, streams);
+  const all = declared.streams.length;
   const diagram = html`<${Card} title="Streams and the columns that they write"
-    note=${shown.length < streams.length && `${shown.length} of ${count(streams.length)} streams, those with the largest lag`}>
+    note=${streams.length < all && `${streams.length} of ${count(all)} streams, the least fresh ones`}>
     ${
       streams.length === 0
-        ? html`<${NoStreams} database=${database} table=${table} />`
+        ? html`<${NoStreams} database=${database} table=${table} hidden=${all} />`
         : html`<${Diagram} database=${database} table=${table} declared=${declared} completeness=${completeness}
-            bands=${bands}
-            streams=${inOrder(shown, bands).map((stream) => ({ ...stream, ...lags[stream.name], ...statuses.get(stream.name) }))} />`
+            bands=${bands} streams=${inOrder(streams, bands)} />`
     }
   <//>`;
   return html`<div class="stack">${diagram}<${Charts} database=${database} table=${table} /></div>`;
 }
 
-const NoStreams = ({ database, table }) =>
-  html`<${Empty} title="No stream fills this table yet">
-    <p>A stream reads a Kafka topic and writes the key and the columns of one sequence group.</p>
-    <a class="button main" href=${link(['tables', database, table, 'new-stream'])}>Add a stream</a>
-  <//>`;
+/** What stands where no stream is shown; `hidden` is the number of those that the table has all the same. */
+export const NoStreams = ({ database, table, hidden }) =>
+  hidden
+    ? html`<${Empty} title="The streams are not shown to you"><p>Columns of this table are masked for your token.</p><//>`
+    : html`<${Empty} title="No stream fills this table yet">
+        <p>A stream reads a Kafka topic and writes the key and the columns of one sequence group.</p>
+        <a class="button main" href=${link(['tables', database, table, 'new-stream'])}>Add a stream</a>
+      <//>`;
 
 function Diagram({ database, table, declared, completeness, bands, streams }) {
   const box = useRef(null);
@@ -69,8 +68,8 @@ function Diagram({ database, table, declared, completeness, bands, streams }) {
 
 const StreamCard = ({ database, table, stream }) =>
   html`<li class="flow-stream ${toneOf(stream.state)}" data-stream=${stream.name}>
-    <div class="head"><a href=${link(['tables', database, table, 'streams', stream.name])}>${stream.name}</a><${State} state=${stream.state ?? 'UNASSIGNED'} /></div>
-    <p class="small quiet">topic ${stream.spec.topic}</p>
+    <div class="head"><a href=${link(['tables', database, table, 'streams', stream.name])}>${stream.name}</a><${State} state=${stream.state} /></div>
+    <p class="small quiet">topic ${stream.topic}</p>
     <p class="small"><${Lag} stream=${stream} />${
       stream.rate !== null && stream.rate !== undefined && html` · ${rate(stream.rate)}`
     }${stream.lag_records > 0 && html` · ${brief(stream.lag_records)} waiting`}</p>
@@ -133,14 +132,6 @@ const edgeWidth = (perSecond) => (2 + 2 * Math.log10(1 + (perSecond ?? 0))).toFi
 
 /** Returns the streams in the order of the bands that they write, so that edges do not cross. */
 const inOrder = (streams, bands) => [...new Set([...bands.flatMap((band) => band.streams), ...streams])];
-
-/** Returns the streams with the largest lag, as many as the diagram can show. */
-function worst(streams, lags) {
-  if (streams.length <= STREAMS_MAX) return streams;
-  const behind = (stream) => lags[stream.name]?.lag_seconds ?? (lags[stream.name]?.state === 'FAILED' ? Infinity : -1);
-  const chosen = new Set([...streams].sort((one, other) => behind(other) - behind(one)).slice(0, STREAMS_MAX));
-  return streams.filter((stream) => chosen.has(stream));
-}
 
 /** Returns the bands that have a shown stream; of a table with few groups all. */
 function shownBands(declared, streams) {

@@ -4,9 +4,9 @@ import { change, useLive } from '../api.js';
 import { bandsOf } from '../declarations.js';
 import { value as shown } from '../format.js';
 import { html, useState } from '../html.js';
-import { apiPath, go, link } from '../route.js';
-import { Card, Declaration, Head, Loading, ProblemNote, State } from '../parts/basics.js';
-import { Choice, Field, furtherFields, useVerdict, Verdict } from '../parts/forms.js';
+import { apiPath, go, link, streamsPath } from '../route.js';
+import { Card, Declaration, Guarded, Head, Loading, ProblemNote, State } from '../parts/basics.js';
+import { Choice, Field, furtherFields, JsonField, useVerdict, Verdict } from '../parts/forms.js';
 
 const ENGINES = [
   ['partial-update', 'partial-update: each group has its newest record'],
@@ -29,7 +29,7 @@ export function NewTable() {
   const spec = { ...specOf(columns, engine), ...further.fields };
   const hasNames = NAME.test(database) && NAME.test(name) && !further.wrong;
   const path = hasNames ? apiPath(database, name) : null;
-  const verdict = useVerdict(path, spec);
+  const verdict = useVerdict(path && `${path}/validate`, spec);
   const submit = async (event) => {
     event.preventDefault();
     try {
@@ -54,15 +54,11 @@ export function NewTable() {
         <//>
         <${Columns} columns=${columns} setColumns=${setColumns} hasGroups=${engine === 'partial-update'} />
         <${Card} title="More fields">
-          <${Field} label="As JSON" note=${further.wrong ?? 'Other fields of the declaration, such as "completeness", "staleness", "options" or "views".'}>
-            ${(
-              input,
-            ) => html`<textarea ...${input} rows="4" spellcheck=${false} aria-invalid=${further.wrong !== null} placeholder='{"buckets": 8}' value=${more}
-              onInput=${(event) => setMore(event.currentTarget.value)}></textarea>`}
-          <//>
+          <${JsonField} label="As JSON" note=${further.wrong ?? 'Other fields of the declaration, such as "completeness", "staleness", "options" or "views".'}
+            wrong=${further.wrong} placeholder='{"buckets": 8}' value=${more} onInput=${setMore} />
         <//>
         <${ProblemNote} problem=${problem} />
-        <div class="actions"><button class="main" disabled=${!verdict.answer?.valid || !verdict.isCurrent}>Create the table</button></div>
+        <${Guarded} scope="admin" table=${`${database}.${name}`}><button class="main" disabled=${!verdict.answer?.valid || !verdict.isCurrent}>Create the table</button><//>
       </form>
       <div class="stack answer">
         <${Verdict} verdict=${verdict} accepted="The service would create this table." waiting="Give the database and the name, and the service says what it would answer." />
@@ -137,7 +133,7 @@ const PARTS = ['value', 'key', 'header', 'timestamp', 'partition', 'offset', 'to
 
 export function NewStream({ database, table }) {
   const declared = useLive(apiPath(database, table), { every: 0 });
-  const streams = useLive(apiPath(database, table, 'streams'), { every: 0 });
+  const streams = useLive(streamsPath(database, table), { every: 0, list: 'streams' });
   const here = link(['tables', database, table]);
   return html`
     <${Head} crumbs=${[
@@ -147,7 +143,7 @@ export function NewStream({ database, table }) {
     <${ProblemNote} problem=${declared.problem ?? streams.problem} />
     ${
       declared.data && streams.data
-        ? html`<${Form} database=${database} table=${table} declared=${declared.data} bands=${bandsOf(declared.data, streams.data.streams)} />`
+        ? html`<${Form} database=${database} table=${table} declared=${declared.data} bands=${bandsOf(declared.data, streams.data)} />`
         : !declared.problem && html`<${Loading} what="the table" />`
     }
   `;
@@ -174,7 +170,7 @@ function Form({ database, table, declared, bands }) {
   const path = name.trim() && topic.trim() && !further.wrong ? apiPath(database, table, 'streams', name.trim()) : null;
   const samples = sample.trim() ? [{ ...(sampleKey && { key: sampleKey }), value: sample }] : [];
   const trial = samples.length ? { ...definition, samples } : definition;
-  const verdict = useVerdict(path, trial);
+  const verdict = useVerdict(path && `${path}/validate`, trial);
   const submit = async (event) => {
     event.preventDefault();
     try {
@@ -216,16 +212,11 @@ function Form({ database, table, declared, bands }) {
         })}</ul>
       <//>
       <${Card} title="More fields">
-        <${Field} label="As JSON" note=${further.wrong ?? 'Other fields of the declaration, such as "kafka", "where", "delete_when" or "dead_letter_budget".'}>
-          ${(
-            input,
-          ) => html`<textarea ...${input} rows="4" spellcheck=${false} aria-invalid=${further.wrong !== null} placeholder='{"kafka": {"cluster": "shop"}}' value=${more}
-            onInput=${(event) => setMore(event.currentTarget.value)}></textarea>`}
-        <//>
+        <${JsonField} label="As JSON" note=${further.wrong ?? 'Other fields of the declaration, such as "kafka", "where", "delete_when" or "dead_letter_budget".'}
+          wrong=${further.wrong} placeholder='{"kafka": {"cluster": "shop"}}' value=${more} onInput=${setMore} />
       <//>
       <${ProblemNote} problem=${problem} />
-      <div class="actions"><button class="main" disabled=${!verdict.answer?.valid || !verdict.isCurrent}>Register the stream</button>
-        </div>
+      <${Guarded} scope="admin" table=${`${database}.${table}`}><button class="main" disabled=${!verdict.answer?.valid || !verdict.isCurrent}>Register the stream</button><//>
     </form>
     <div class="stack answer">
       <${Verdict} verdict=${verdict} accepted="The service would register this stream." waiting="Give the name and the topic, and the service says what it would answer.">
@@ -233,7 +224,7 @@ function Form({ database, table, declared, bands }) {
       <//>
       <${Card} title="Try a record" note="nothing is written">
         <${Field} label="Kafka key" value=${sampleKey} onInput=${setSampleKey} />
-        <${Field} label="Value">${(input) => html`<textarea ...${input} rows="5" spellcheck=${false} placeholder='{"id": 7}' value=${sample} onInput=${(event) => setSample(event.currentTarget.value)}></textarea>`}<//>
+        <${JsonField} label="Value" rows="5" placeholder='{"id": 7}' value=${sample} onInput=${setSample} />
       <//>
       <${Declaration} title="The same by other means" first="curl" kind="Stream" name=${`${database}.${table}.${name || 'STREAM'}`} spec=${definition} path=${pathOf} />
     </div>

@@ -6,7 +6,7 @@ import { duration, exactJson, moment, plural, time, value as shown } from '../fo
 import { html, useEffect, useState } from '../html.js';
 import { apiPath } from '../route.js';
 import { Card, Facts, ProblemNote, State, Table } from '../parts/basics.js';
-import { Choice, Field } from '../parts/forms.js';
+import { Choice, Field, JsonField, Question } from '../parts/forms.js';
 
 const EVENTS_MAX = 60;
 
@@ -216,12 +216,10 @@ function WhatIf({ streams, explanation, ask }) {
   const { key = template.key, value = template.value } = texts[name] ?? {};
   const type = (part) => (text) => setTexts({ ...texts, [name]: { key, value, [part]: text } });
   const question = () => ask({ what_if: { stream: name, record: { ...(key === null ? {} : { key }), value } } });
-  return html`<${Question} title="What if this record arrived now?" label="Try the record" ask=${question}>
+  return html`<${Question} title="What if this record arrived now?" label="Try the record" note="Nothing is written." ask=${question} show=${Answer}>
     <${Streams} streams=${streams} value=${name} onChange=${setName} />
     ${key !== null && html`<${Field} label="Kafka key" value=${key} onInput=${type('key')} />`}
-    <${Field} label="Value" note="As a message of the stream's format.">
-      ${(input) => html`<textarea ...${input} rows="7" spellcheck=${false} value=${value} onInput=${(event) => type('value')(event.currentTarget.value)}></textarea>`}
-    <//>
+    <${JsonField} label="Value" note="As a message of the stream's format." rows="7" value=${value} onInput=${type('value')} />
   <//>`;
 }
 
@@ -232,7 +230,7 @@ function Without({ streams, ask }) {
   const given = (field, text) => (text.trim() ? { [field]: Number(text) } : {});
   const question = () =>
     ask({ without: { stream: name, ...given('from_offset', offset), ...given('partition', partition) } });
-  return html`<${Question} title="What without these records?" label="Leave them out" ask=${question}>
+  return html`<${Question} title="What without these records?" label="Leave them out" note="Nothing is written." ask=${question} show=${Answer}>
     <${Streams} streams=${streams} value=${name} onChange=${setName} />
     <div class="fields">
       <${Field} label="From offset" note="Empty: all records." inputmode="numeric" pattern="[0-9]*" value=${offset} onInput=${setOffset} />
@@ -246,30 +244,7 @@ const Streams = ({ streams, value, onChange }) =>
     ${(input) => html`<${Choice} ...${input} choices=${streams.map((stream) => stream.name)} value=${value} onChange=${onChange} />`}
   <//>`;
 
-function Question({ title, label, ask, children }) {
-  const [answer, setAnswer] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const submit = async (event) => {
-    event.preventDefault();
-    setProblem(null);
-    setAnswer(null);
-    try {
-      setAnswer(await ask());
-    } catch (error) {
-      setProblem(error);
-    }
-  };
-  return html`<${Card} title=${title}>
-    <form class="stack" onSubmit=${submit}>
-      ${children}
-      <div class="actions"><button class="main">${label}</button><span class="small quiet">Nothing is written.</span></div>
-    </form>
-    <${ProblemNote} problem=${problem} />
-    ${answer && html`<${Answer} answer=${answer} />`}
-  <//>`;
-}
-
-function Answer({ answer }) {
+function Answer(answer) {
   const changed = Object.entries(answer.changed);
   const { result, unknown } = answer;
   return html`<div role="status" class="stack">

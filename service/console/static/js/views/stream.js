@@ -1,8 +1,8 @@
 // The page of a stream: its state, what is wrong, its records, its position, its dead letters, its declaration.
 
-import { useLive, withRate } from '../api.js';
+import { change, description, useLive, useRates } from '../api.js';
 import { brief, count, duration, plural, rate } from '../format.js';
-import { html, useRef } from '../html.js';
+import { html, useState } from '../html.js';
 import { apiPath, link } from '../route.js';
 import {
   Ago,
@@ -11,28 +11,34 @@ import {
   Errors,
   Facts,
   Figures,
+  Guarded,
   Head,
   Loading,
   Owner,
   ProblemNote,
   State,
   Table,
+  words,
 } from '../parts/basics.js';
+import { ChangeDeclaration, Field, JsonField, Question } from '../parts/forms.js';
 import { DeadLetters, StreamActions, StreamPosition } from './stream_actions.js';
 
 export function StreamPage({ database, table, stream }) {
   const path = apiPath(database, table, 'streams', stream);
   const asked = useLive(`${path}/status`, { every: 2000 });
   const declared = useLive(path, { every: 15_000 });
-  const status = useRate(asked.data);
+  const rated = useRates();
+  const [changing, setChanging] = useState(false);
+  const status = asked.data && rated(stream, asked.data);
+  const tableName = `${database}.${table}`;
   const home = link(['tables', database, table]);
   return html`
     <${Head} crumbs=${[
       ['Tables', link([])],
-      [`${database}.${table}`, home],
+      [tableName, home],
     ]} title=${stream}
       badge=${status && html`<${State} state=${status.state} />`}
-      actions=${status && html`<${StreamActions} path=${path} name=${stream} status=${status} home=${home} reload=${asked.reload} />`} />
+      actions=${status && html`<${StreamActions} path=${path} table=${tableName} name=${stream} status=${status} home=${home} reload=${asked.reload} />`} />
     <${Owner} spec=${declared.data?.spec} />
     <${ProblemNote} problem=${asked.problem ?? declared.problem} />
     ${!status && !asked.problem && html`<${Loading} what="the stream" />`}
@@ -45,24 +51,19 @@ export function StreamPage({ database, table, stream }) {
           <${Records} status=${status} />
           <${Runner} status=${status} topic=${declared.data?.spec.topic} />
         </div>
-        <${StreamPosition} path=${path} name=${stream} status=${status} />
-        <${DeadLetters} path=${path} name=${stream} status=${status} />
+        <${StreamPosition} path=${path} table=${tableName} name=${stream} status=${status} />
+        <${DeadLetters} path=${path} table=${tableName} name=${stream} status=${status} />
         <${Backfills} backfills=${status.backfills} />
+        ${description.value?.pushes && html`<${SendRecord} path=${path} table=${tableName} />`}
         ${
           declared.data &&
-          html`<${Declaration} title="Declaration" kind="Stream" name=${`${database}.${table}.${stream}`} spec=${declared.data.spec} path=${path} />`
+          html`<${Declaration} title="Declaration" kind="Stream" name=${`${tableName}.${stream}`} spec=${declared.data.spec} path=${path}
+            action=${html`<${Guarded} scope="admin" table=${tableName}><button type="button" onClick=${() => setChanging(true)}>Change</button><//>`} />`
         }
+        ${changing && html`<${ChangeDeclaration} title=${`Change the stream ${stream}`} path=${path} spec=${declared.data.spec} close=${() => setChanging(false)} done=${declared.reload} />`}
       `
     }
   `;
-}
-
-/** Returns a status with the rate since the status before. */
-function useRate(status) {
-  const before = useRef(null);
-  if (status && status !== before.current?.source)
-    before.current = { ...withRate(status, before.current), source: status };
-  return status && before.current;
 }
 
 function figures(status) {
@@ -145,6 +146,25 @@ const Runner = ({ status, topic }) =>
       ],
     ]} />
   <//>`;
+
+/** A form that sends a record to the topic of the stream. */
+function SendRecord({ path, table }) {
+  const [key, setKey] = useState('');
+  const [value, setValue] = useState('');
+  const record = { ...(key && { key }), value: value || null };
+  return html`<${Question} title="Send a record to the topic" label="Send the record" scope="write" table=${table}
+    ask=${() => change('POST', `${path}/records`, record)} show=${Sent}>
+    <${Field} label="Kafka key" note="Empty: the record has none." value=${key} onInput=${setKey} />
+    <${JsonField} label="Value" note="As a message of the stream's format. Empty: the record is a tombstone." value=${value} onInput=${setValue} />
+  <//>`;
+}
+
+const Sent = ({ records: [one] }) =>
+  html`<p role="status" class="note ${one.outcome === 'accepted' ? 'good' : 'warn'}">${
+    one.outcome === 'accepted'
+      ? `The brokers have the record: partition ${one.partition}, offset ${one.offset}.`
+      : `The record was not sent: ${one.message ?? words(one.reason)}`
+  }</p>`;
 
 const Backfills = ({ backfills }) =>
   backfills.length > 0 &&

@@ -1,11 +1,11 @@
 // What can be done to a stream: the verbs, a new position, replays of dead letters; each shows its effect before.
 
-import { change, etagOf, get, useLive, useSettled } from '../api.js';
+import { change, etagOf, get, may, useLive } from '../api.js';
 import { bytes, count, plural, time } from '../format.js';
-import { html, useEffect, useState } from '../html.js';
+import { html, useState } from '../html.js';
 import { go } from '../route.js';
-import { Ago, Card, CopyBlock, Errors, Facts, Loading, ProblemNote, Table, words } from '../parts/basics.js';
-import { Confirm } from '../parts/forms.js';
+import { Ago, Card, CopyBlock, Errors, Facts, Guarded, Loading, ProblemNote, Table, words } from '../parts/basics.js';
+import { Confirm, useVerdict } from '../parts/forms.js';
 
 const EFFECTS = {
   start: [
@@ -30,14 +30,14 @@ const EFFECTS = {
 /** The verbs that have an effect, by the desired state of the stream. */
 const VERBS = { RUNNING: ['pause', 'restart', 'stop'], PAUSED: ['resume', 'stop'], STOPPED: ['start'] };
 
-export function StreamActions({ path, name, status, home, reload }) {
+export function StreamActions({ path, table, name, status, home, reload }) {
   const [verb, setVerb] = useState(null);
   const [said, setSaid] = useState('');
   const verbs = VERBS[status.desired_state] ?? [];
   const more =
     ['FAILED', 'RETRYING', 'COMPLETED'].includes(status.state) && status.desired_state === 'RUNNING' ? ['start'] : [];
-  const act = async () => {
-    const answer = await change('POST', `${path}/${verb}`);
+  const act = async (key) => {
+    const answer = await change('POST', `${path}/${verb}`, undefined, { key });
     setSaid(answer.message);
     reload();
   };
@@ -47,8 +47,8 @@ export function StreamActions({ path, name, status, home, reload }) {
   };
   return html`
     <span role="status" class="small quiet">${said}</span>
-    ${[...more, ...verbs].map((one) => html`<button type="button" key=${one} onClick=${() => setVerb(one)}>${EFFECTS[one][0]}</button>`)}
-    ${status.desired_state === 'STOPPED' && html`<button type="button" class="danger" onClick=${() => setVerb('delete')}>Delete</button>`}
+    <${Guarded} scope="operate" table=${table}>${[...more, ...verbs].map((one) => html`<button type="button" key=${one} onClick=${() => setVerb(one)}>${EFFECTS[one][0]}</button>`)}<//>
+    ${status.desired_state === 'STOPPED' && html`<${Guarded} scope="admin" table=${table}><button type="button" class="danger" onClick=${() => setVerb('delete')}>Delete</button><//>`}
     ${
       verb === 'delete' &&
       html`<${Confirm} title=${`Delete the stream ${name}?`} label="Delete the stream" danger typed=${name} act=${remove} close=${() => setVerb(null)}
@@ -64,14 +64,14 @@ export function StreamActions({ path, name, status, home, reload }) {
 
 const PARTITIONS_SHOWN = 200;
 
-export function StreamPosition({ path, name, status }) {
+export function StreamPosition({ path, table, name, status }) {
   const { data, problem, reload } = useLive(`${path}/offsets`, { every: 10_000 });
   const [open, setOpen] = useState(false);
   const isStopped = status.desired_state === 'STOPPED';
   const partitions = Object.keys(data?.offsets ?? {});
   const button =
     partitions.length > 0 &&
-    html`<button type="button" disabled=${!isStopped} onClick=${() => setOpen(true)}>Set the position</button>`;
+    html`<${Guarded} scope="operate" table=${table}><button type="button" disabled=${!isStopped} onClick=${() => setOpen(true)}>Set the position</button><//>`;
   return html`<${Card} title="Position" note=${data?.measured_at && `ends measured ${time(data.measured_at)}`} actions=${button}>
     <${ProblemNote} problem=${problem} />
     ${data && !partitions.length && html`<p class="quiet">The stream has no position yet. It gets one when it starts first.</p>`}
@@ -111,29 +111,15 @@ function SetPosition({ path, name, offsets, close, done }) {
   );
   const [beyond, setBeyond] = useState(false);
   const [etag] = useState(etagOf(`${path}/offsets`)); // of the position that the form begins with
-  const [plan, setPlan] = useState(null);
-  const [problem, setProblem] = useState(null);
   const changed = Object.entries(texts).filter(
     ([one, text]) => text.trim() !== String(offsets[one]) && text.trim() !== '',
   );
   const body = { offsets: Object.fromEntries(changed.map(([one, text]) => [one, Number(text)])), beyond_end: beyond };
-  const asked = useSettled(JSON.stringify(body));
-  useEffect(() => {
-    const ended = new AbortController();
-    setPlan(null);
-    setProblem(null);
-    if (Object.keys(JSON.parse(asked).offsets).length) {
-      change('POST', `${path}/offsets/validate`, JSON.parse(asked), { ended: ended.signal }).then(setPlan, (error) => {
-        if (!ended.signal.aborted) setProblem(error);
-      });
-    }
-    return () => ended.abort();
-  }, [asked, path]);
+  const { answer: plan, problem, isCurrent } = useVerdict(changed.length > 0 && `${path}/offsets/validate`, body);
   const act = async () => {
     await change('PUT', `${path}/offsets`, body, { headers: { 'if-match': etag } });
     done();
   };
-  const ready = plan !== null && plan.valid && asked === JSON.stringify(body);
   const form = html`<fieldset class="offsets"><legend class="hidden">Next offset to read, by partition</legend>
       ${Object.keys(offsets)
         .slice(0, PARTITIONS_SHOWN)
@@ -147,7 +133,7 @@ function SetPosition({ path, name, offsets, close, done }) {
     <label class="actions"><input type="checkbox" checked=${beyond} onChange=${(event) => setBeyond(event.currentTarget.checked)} />Allow offsets beyond the measured end</label>
     <${ProblemNote} problem=${problem} />
     <div role="status">${plan && html`<${Plan} plan=${plan} />`}</div>`;
-  return html`<${Confirm} title=${`Set the position of ${name}`} label="Set the position" danger act=${act} close=${close} form=${form} ready=${ready}
+  return html`<${Confirm} title=${`Set the position of ${name}`} label="Set the position" danger act=${act} close=${close} form=${form} ready=${isCurrent && plan?.valid}
     plan=${html`<p>The next offset to read, by partition. Partitions that you do not change stay where they are.</p>`} />`;
 }
 
@@ -165,14 +151,17 @@ function Plan({ plan }) {
 
 const PAGE = 50;
 
-export function DeadLetters({ path, name, status }) {
+export function DeadLetters({ path, table, name, status }) {
   const numbers = useLive(`${path}/dead-letters?limit=0`, { every: 5000 });
   const [reason, setReason] = useState(null);
   const [replay, setReplay] = useState(null); // what is to be replayed
   const counts = numbers.data?.counts;
+  const mayReplay = may('operate', table);
   const isEmpty = counts?.total === 0 && status.account.dead_lettered === 0;
   const all = { title: 'Replay all dead letters?', selection: {}, letters: counts?.open };
-  const button = counts?.open > 0 && html`<button type="button" onClick=${() => setReplay(all)}>Replay all</button>`;
+  const button =
+    counts?.open > 0 &&
+    html`<${Guarded} scope="operate" table=${table}><button type="button" onClick=${() => setReplay(all)}>Replay all</button><//>`;
   return html`<${Card} title="Dead letters" note=${counts && (isEmpty ? 'none' : `${count(counts.open)} open, ${count(counts.replayed)} replayed`)} actions=${button}>
     <${ProblemNote} problem=${numbers.problem} />
     ${!numbers.data && !numbers.problem && html`<${Loading} what="the dead letters" />`}
@@ -181,18 +170,18 @@ export function DeadLetters({ path, name, status }) {
       numbers.data &&
       !isEmpty &&
       html`
-        <${Reasons} counts=${counts} reason=${reason} choose=${setReason}
+        <${Reasons} counts=${counts} reason=${reason} choose=${setReason} mayReplay=${mayReplay}
           replay=${(one, letters) => setReplay({ title: `Replay the dead letters with the reason ${words(one)}?`, selection: { reasons: [one] }, letters })} />
-        <${LastReplay} path=${path} replay=${numbers.data.replay} reload=${numbers.reload} />
-        <${Letters} key=${reason ?? ''} path=${path} reason=${reason}
+        <${LastReplay} path=${path} mayReplay=${mayReplay} replay=${numbers.data.replay} reload=${numbers.reload} />
+        <${Letters} key=${reason ?? ''} path=${path} reason=${reason} mayReplay=${mayReplay}
           replay=${(letter) => setReplay({ title: `Replay the record at partition ${letter.partition}, offset ${letter.offset}?`, selection: oneLetter(letter), letters: 1 })} />
       `
     }
     ${
       replay &&
       html`<${Confirm} title=${replay.title} label="Replay" close=${() => setReplay(null)}
-        act=${async () => {
-          await change('POST', `${path}/dead-letters/replay`, replay.selection);
+        act=${async (key) => {
+          await change('POST', `${path}/dead-letters/replay`, replay.selection, { key });
           numbers.reload();
         }}
         plan=${html`<p>The runner of ${name} reads ${replay.letters === 1 ? 'the record' : `${count(replay.letters)} records`} again, by the stream as it is declared now, and writes each once, at its old place in the order: newer values of the row win. A record that is refused again stays a dead letter.</p>`} />`
@@ -202,24 +191,24 @@ export function DeadLetters({ path, name, status }) {
 
 const oneLetter = ({ partition, offset }) => ({ offsets: { [partition]: { start: offset, end: offset + 1 } } });
 
-const Reasons = ({ counts, reason, choose, replay }) =>
+const Reasons = ({ counts, reason, choose, mayReplay, replay }) =>
   html`<${Table} label="Reasons" heads=${['Reason', ['Dead letters', 'number'], ['Replayed', 'number'], ['Actions', 'number']]}>
     ${Object.entries(counts.by_reason).map(([one, letters]) => {
       const replayed = counts.replayed_by_reason[one] ?? 0;
       return html`<tr key=${one} class=${one === reason ? 'selected' : ''}><th scope="row">${words(one)}</th><td class="number">${count(letters)}</td><td class="number">${count(replayed)}</td>
         <td class="number"><button type="button" class="plain" aria-pressed=${one === reason} onClick=${() => choose(one === reason ? null : one)}>Only these</button>
-          <button type="button" class="plain" disabled=${letters <= replayed} onClick=${() => replay(one, letters - replayed)}>Replay</button></td></tr>`;
+          <button type="button" class="plain" disabled=${!mayReplay || letters <= replayed} onClick=${() => replay(one, letters - replayed)}>Replay</button></td></tr>`;
     })}
   <//>`;
 
-function LastReplay({ path, replay, reload }) {
+function LastReplay({ path, mayReplay, replay, reload }) {
   const [problem, setProblem] = useState(null);
   if (!replay) return null;
   const { result } = replay;
   const withdraw = () => change('DELETE', `${path}/dead-letters/replay`).then(reload, setProblem);
   if (!result) {
     return html`<div class="note"><div class="head"><p role="status">A replay was requested <${Ago} at=${new Date(replay.requested_ms).toISOString()} />; the runner carries it out.</p>
-      <div class="actions"><button type="button" onClick=${withdraw}>Withdraw it</button></div></div><${ProblemNote} problem=${problem} /></div>`;
+      <div class="actions"><button type="button" disabled=${!mayReplay} onClick=${withdraw}>Withdraw it</button></div></div><${ProblemNote} problem=${problem} /></div>`;
   }
   const numbers = (entries) =>
     Object.entries(entries)
@@ -236,7 +225,7 @@ function LastReplay({ path, replay, reload }) {
 }
 
 /** The records themselves, which a runner of the stream reads on request. */
-function Letters({ path, reason, replay }) {
+function Letters({ path, reason, mayReplay, replay }) {
   const [pages, setPages] = useState([]);
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
@@ -260,14 +249,14 @@ function Letters({ path, reason, replay }) {
     (!last || last.next_page_token) &&
     html`<button type="button" disabled=${busy} onClick=${read}>${busy ? 'Reading …' : last ? 'Read more records' : reason ? `Read the records: ${words(reason)}` : 'Read the records'}</button>`;
   return html`
-    ${letters.map((letter) => html`<${Letter} key=${`${letter.partition}/${letter.offset}`} letter=${letter} replay=${replay} />`)}
+    ${letters.map((letter) => html`<${Letter} key=${`${letter.partition}/${letter.offset}`} letter=${letter} mayReplay=${mayReplay} replay=${replay} />`)}
     ${last && !letters.length && html`<p class="quiet">No records were found.</p>`}
     <${ProblemNote} problem=${problem} />
     <div class="actions">${button}</div>
   `;
 }
 
-const Letter = ({ letter, replay }) =>
+const Letter = ({ letter, mayReplay, replay }) =>
   html`<details class="letter">
     <summary><span class="badge bad">${words(letter.reason)}</span> ${letter.message}
       ${' '}<span class="small quiet">partition ${letter.partition}, offset ${letter.offset}${letter.standing !== 'open' && ` · ${words(letter.standing)}`}</span></summary>
@@ -281,6 +270,6 @@ const Letter = ({ letter, replay }) =>
         ],
         ['Refused', time(new Date(letter.sent_ms).toISOString())],
       ]} />
-      <div class="actions"><button type="button" disabled=${letter.standing !== 'open'} onClick=${() => replay(letter)}>Replay this record</button></div>
+      <div class="actions"><button type="button" disabled=${!mayReplay || letter.standing !== 'open'} onClick=${() => replay(letter)}>Replay this record</button></div>
     </div>
   </details>`;

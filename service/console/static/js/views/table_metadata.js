@@ -1,13 +1,17 @@
 // What is known about a table: its schema with its history, and its storage.
 
-import { useLive } from '../api.js';
+import { change, useLive } from '../api.js';
 import { bytes, count, plural, time } from '../format.js';
 import { html, useState } from '../html.js';
-import { apiPath } from '../route.js';
-import { Ago, Card, Declaration, Facts, Loading, ProblemNote, Table, words } from '../parts/basics.js';
+import { apiPath, go, link } from '../route.js';
+import { Ago, Card, Declaration, Facts, Guarded, Loading, ProblemNote, Table, words } from '../parts/basics.js';
+import { ChangeDeclaration, ChangeDialog, Confirm } from '../parts/forms.js';
+import { TableOperations } from './activity.js';
 
-export function Schema({ database, table, declared }) {
+export function Schema({ database, table, declared, reload }) {
   const [generated, setGenerated] = useState(false);
+  const name = `${database}.${table}`;
+  const path = apiPath(database, table);
   const history = useLive(apiPath(database, table, 'schemas'), { every: 15_000 });
   const hidden = declared.columns.filter((column) => column.made_for !== null).length;
   return html`<div class="stack">
@@ -23,8 +27,39 @@ export function Schema({ database, table, declared }) {
       <${ProblemNote} problem=${history.problem} />
       ${history.data ? html`<${History} schemas=${history.data.schemas} />` : html`<${Loading} what="the history" />`}
     <//>
-    <${Declaration} title="Declaration" name=${`${database}.${table}`} kind="Table" spec=${declared.spec} path=${apiPath(database, table)} />
+    <${Declaration} title="Declaration" name=${name} kind="Table" spec=${declared.spec} path=${path}
+      action=${html`<${Changes} path=${path} name=${name} spec=${declared.spec} reload=${reload} />`} />
   </div>`;
+}
+
+const EXAMPLE = { changes: [{ change: 'add_column', column: 'note', type: 'STRING' }] };
+
+/** Buttons that change the declaration or the schema of a table, or drop it. */
+function Changes({ path, name, spec, reload }) {
+  const [chosen, setChosen] = useState(null);
+  const [keepsData, setKeepsData] = useState(false);
+  const dialog = { path, close: () => setChosen(null), done: reload };
+  const drop = async () => {
+    await change('DELETE', `${path}?confirm=${name}&keep_data=${keepsData}`);
+    go(link([]));
+  };
+  return html`<${Guarded} scope="admin" table=${name}>
+      <button type="button" onClick=${() => setChosen('declaration')}>Change</button>
+      <button type="button" onClick=${() => setChosen('schema')}>Change the schema</button>
+      <button type="button" class="danger" onClick=${() => setChosen('drop')}>Drop</button>
+    <//>
+    ${chosen === 'declaration' && html`<${ChangeDeclaration} ...${dialog} title=${`Change the table ${name}`} spec=${spec} />`}
+    ${
+      chosen === 'schema' &&
+      html`<${ChangeDialog} ...${dialog} title=${`Change the schema of ${name}`} start=${EXAMPLE} bodyOf=${(fields) => fields} method="POST"
+        address=${`${path}/schema-changes`} validate=${`${path}/schema-changes/validate`} label="Changes as JSON" note="All of them are made, or none." />`
+    }
+    ${
+      chosen === 'drop' &&
+      html`<${Confirm} title=${`Drop the table ${name}?`} label="Drop the table" danger typed=${name} act=${drop} close=${dialog.close}
+        plan=${html`<p>The declarations of the table and of its streams are deleted, with all rows and files. Its streams have to be stopped. Topics are not changed.</p>`}
+        form=${html`<label class="actions"><input type="checkbox" checked=${keepsData} onChange=${(event) => setKeepsData(event.currentTarget.checked)} />Keep the rows and files, as a table that is not registered</label>`} />`
+    }`;
 }
 
 function Columns({ declared, generated }) {
@@ -77,6 +112,7 @@ export function Storage({ database, table }) {
   const inspected = (view) => apiPath(database, table, 'inspect', view);
   return html`<div class="stack">
     <${Compaction} path=${apiPath(database, table, 'maintenance')} />
+    <${TableOperations} database=${database} table=${table} />
     <div class="split">
       <${View} title="Levels" path=${`${inspected('levels')}?limit=${SHOWN}`} columns=${LEVELS} />
       <${View} title="Tags" path=${`${inspected('tags')}?limit=${SHOWN}`} columns=${TAGS} none="No snapshot has a tag." />

@@ -1,59 +1,49 @@
 // The overview of all tables, the least fresh one first, and the page of a table with the list of its streams.
 
-import { get, useLive } from '../api.js';
-import { brief, count, duration, percent, plural } from '../format.js';
-import { html, signal, useEffect, useMemo, useState } from '../html.js';
-import { apiPath, link } from '../route.js';
+import { useLive } from '../api.js';
+import { count, duration, percent, plural } from '../format.js';
+import { html, signal, useMemo, useState } from '../html.js';
+import { apiPath, link, streamsPath } from '../route.js';
 import {
-  Ago,
   Empty,
   Figures,
   Head,
-  Lag,
   Loading,
   Meter,
   Owner,
   ProblemNote,
   State,
   Tabs,
+  toneOf,
   useNarrow,
   VirtualList,
   words,
 } from '../parts/basics.js';
-import { Flow } from './flow.js';
+import { TableAudit } from './activity.js';
+import { Flow, NoStreams } from './flow.js';
 import { RowPage } from './row.js';
 import { Schema, Storage } from './table_metadata.js';
 
 const TABLE_COLUMNS = [['Table'], ['Freshness'], ['Streams'], ['Complete rows'], ['Rows', 'number'], ['Compaction']];
 const UNHEALTHY = ['FAILED', 'RETRYING', 'UNASSIGNED'];
-const HELD = ['PAUSED', 'STOPPED', 'COMPLETED'];
 
 const search = signal(''); // kept while other pages are visited
 
 export function Overview() {
-  const tables = useMemo(() => new TableSummaries(), []);
-  useEffect(() => tables.start(), [tables]);
+  const { data, problem } = useLive('tables?expand=status&page_size=1000', { list: 'tables' });
   const narrow = useNarrow();
-  const names = tables.names.value;
-  const summaries = tables.summaries.value;
-  const found = useMemo(() => sorted(names ?? [], summaries, search.value), [names, summaries, search.value]);
-  tables.isShown = (key) => found.slice(0, 30).some((table) => table.key === key);
+  const found = useMemo(() => leastFreshFirst(data ?? [], search.value), [data, search.value]);
   return html`
     <${Head} title="Tables" actions=${html`<a class="button main" href=${link(['new'])}>New table</a>`} />
-    <${ProblemNote} problem=${tables.problem.value} />
-    ${names === null && !tables.problem.value && html`<${Loading} what="the tables" />`}
-    ${names?.length === 0 && html`<${NoTables} />`}
+    <${ProblemNote} problem=${problem} />
+    ${!data && !problem && html`<${Loading} what="the tables" />`}
+    ${data?.length === 0 && html`<${NoTables} />`}
     ${
-      names?.length > 0 &&
+      data?.length > 0 &&
       html`
-        <${Figures} figures=${figuresOfAll(names, summaries)} />
+        <${Figures} figures=${figuresOfAll(data)} />
         <div class="card">
-          <div class="list-tools">
-            <label class="hidden" for="search">Find a table</label>
-            <input id="search" type="search" placeholder="Find a table" value=${search.value}
-              onInput=${(event) => (search.value = event.currentTarget.value)} />
-            <span class="small quiet" role="status">${plural(found.length, 'table')}, the least fresh first</span>
-          </div>
+          <${ListTools} what="table" placeholder="Find a table" text=${search.value} setText=${(text) => (search.value = text)} found=${found} />
           ${
             found.length > 0
               ? html`<${VirtualList} items=${found} height=${narrow ? 148 : 60} columns=${TABLE_COLUMNS} label="Tables"
@@ -66,6 +56,14 @@ export function Overview() {
   `;
 }
 
+/** The search of a list that is ordered by freshness. */
+const ListTools = ({ what, placeholder, text, setText, found }) =>
+  html`<div class="list-tools">
+    <label class="hidden" for="search">Find a ${what}</label>
+    <input id="search" type="search" placeholder=${placeholder} value=${text} onInput=${(event) => setText(event.currentTarget.value)} />
+    <span class="small quiet" role="status">${plural(found.length, what)}, the least fresh first</span>
+  </div>`;
+
 const NoTables = () =>
   html`<div class="card"><${Empty} title="There are no tables yet">
     <p>A table has a row for each key. Declare its columns first, then the streams that fill them.</p>
@@ -73,205 +71,95 @@ const NoTables = () =>
   <//></div>`;
 
 function Row({ table }) {
-  const { database, name, summary } = table;
+  const { database, name, status, error } = table;
+  // Rows are counted on request, so only those of visible tables are asked for.
+  const { rows, complete } = useLive(apiPath(database, name, 'completeness'), { every: 10_000 }).data ?? {};
   return html`
     <span role="cell" class="name"><a href=${link(['tables', database, name])}><span class="quiet">${database}.</span>${name}</a></span>
     ${
-      summary?.problem
-        ? html`<span role="cell" class="bad span">${summary.problem.title}: ${summary.problem.detail}</span>`
+      error
+        ? html`<span role="cell" class="bad span">${error}</span>`
         : html`
-            <span role="cell"><${Freshness} summary=${summary} /></span>
-            <span role="cell"><${States} streams=${summary?.streams} /></span>
-            <span role="cell"><${Meter} part=${partOf(summary)} label="Complete:" /></span>
-            <span role="cell" class="number">${count(summary?.rows)}<span class="narrow-only quiet"> rows</span></span>
-            <span role="cell"><${Compaction} summary=${summary} /></span>
+            <span role="cell"><${Freshness} table=${table} /></span>
+            <span role="cell"><${States} states=${status.states} /></span>
+            <span role="cell"><${Meter} part=${rows ? complete / rows : null} label="Complete:" /></span>
+            <span role="cell" class="number">${count(rows)}<span class="narrow-only quiet"> rows</span></span>
+            <span role="cell"><${Compaction} status=${status} /></span>
           `
     }
   `;
 }
 
-function Freshness({ summary }) {
-  if (!summary) return html`<span class="quiet">…</span>`;
-  if (!summary.streams.length) return html`<span class="quiet">no streams</span>`;
-  const lags = summary.streams.map((stream) => stream.lag_seconds).filter((lag) => lag !== null);
-  const hasFailed = summary.streams.some((stream) => UNHEALTHY.includes(stream.state));
-  if (lags.length && !hasFailed) {
-    const worst = Math.max(...lags);
-    return html`<strong class=${worst > 60 ? 'warn' : ''}>${duration(worst)}</strong> <span class="quiet">behind</span>`;
-  }
-  const commits = summary.streams
-    .map((stream) => stream.last_commit)
-    .filter(Boolean)
-    .sort();
-  return commits.length
-    ? html`<span class=${hasFailed ? 'warn' : 'quiet'}>commit <${Ago} at=${commits[0]} /></span>`
-    : html`<span class="quiet">no commit yet</span>`;
+function Freshness({ table: { streams, status } }) {
+  const seconds = status.freshness_seconds;
+  if (seconds !== null)
+    return html`<strong class=${seconds > 60 ? 'warn' : ''}>${duration(seconds)}</strong> <span class="quiet">behind</span>`;
+  return html`<span class="quiet">${streams ? 'not measured' : 'no streams'}</span>`;
 }
 
-function States({ streams }) {
-  if (!streams?.length) return html`<span class="quiet">–</span>`;
-  const numbers = Map.groupBy(streams, (stream) => stream.state);
-  const order = [...UNHEALTHY, 'STARTING', 'RUNNING', ...HELD].filter((state) => numbers.has(state));
+const States = ({ states }) =>
+  html`<span class="states">
+    ${Object.keys(states).length === 0 && html`<span class="quiet">–</span>`}
+    ${ranked(states).map((state) => html`<span class="badge ${toneOf(state)}">${states[state]} ${words(state)}</span>`)}
+  </span>`;
+
+// Those that need attention first.
+const ranked = (states) => {
+  const rank = (state) => (UNHEALTHY.indexOf(state) + 1 || 9);
+  return Object.keys(states).sort((one, other) => rank(one) - rank(other));
+};
+
+function Compaction({ status }) {
+  if (status.maintenance_error) return html`<span class="badge bad" title=${status.maintenance_error}>failing</span>`;
+  if (status.most_runs === null) return html`<span class="quiet">–</span>`;
   return html`<span class="states">
-    ${order.map((state) => html`<span class="badge ${tone(state)}">${numbers.get(state).length} ${words(state)}</span>`)}
+    ${isDue(status) && html`<span class="badge warn">due</span>`}
+    <span class="small quiet">${plural(status.most_runs, 'sorted run')}</span>
   </span>`;
 }
 
-const tone = (state) =>
-  state === 'RUNNING' ? 'good' : state === 'FAILED' ? 'bad' : HELD.includes(state) ? '' : 'warn';
+const isDue = (status) => status.most_runs !== null && status.most_runs >= status.compaction_trigger;
 
-function Compaction({ summary }) {
-  if (!summary) return '';
-  if (!summary.isDue) return html`<span class="small quiet">${plural(summary.runs, 'sorted run')}</span>`;
-  const text = summary.isBehind ? 'behind' : 'due';
-  return html`<span class="states">
-    <span class="badge ${summary.isBehind ? 'bad' : 'warn'}">${text}</span>
-    <span class="small quiet">${plural(summary.runs, 'run')}</span>
-  </span>`;
-}
-
-const partOf = (summary) =>
-  summary?.rows === undefined || summary.rows === null
-    ? null
-    : summary.rows === 0
-      ? null
-      : summary.complete / summary.rows;
-
-function figuresOfAll(names, summaries) {
-  const known = [...summaries.values()];
-  const streams = known.flatMap((summary) => summary.streams);
-  const failed = streams.filter((stream) => UNHEALTHY.includes(stream.state)).length;
-  const lags = streams.map((stream) => stream.lag_seconds).filter((lag) => lag !== null);
-  const due = known.filter((summary) => summary.isDue).length;
+function figuresOfAll(tables) {
+  const known = tables.map((table) => table.status).filter(Boolean);
+  const streams = (wanted) =>
+    known.flatMap(({ states }) => wanted.map((state) => states[state] ?? 0)).reduce((sum, one) => sum + one, 0);
+  const lags = known.map((status) => status.lag_seconds).filter((lag) => lag !== null);
+  const failed = streams(UNHEALTHY);
+  const due = known.filter(isDue).length;
   return [
-    ['Tables', count(names.length)],
-    ['Rows', brief(known.reduce((sum, summary) => sum + (summary.rows ?? 0), 0))],
-    [
-      'Streams that run',
-      `${count(streams.filter((stream) => stream.state === 'RUNNING').length)}`,
-      `of ${count(streams.length)}`,
-    ],
+    ['Tables', count(tables.length)],
+    ['Streams that run', count(streams(['RUNNING'])), `of ${count(tables.reduce((sum, one) => sum + (one.streams ?? 0), 0))}`],
     ['Streams with a problem', count(failed), null, failed ? 'bad' : ''],
     ['Largest lag', lags.length ? duration(Math.max(...lags)) : '–'],
     ['Tables to compact', count(due), null, due ? 'warn' : ''],
   ];
 }
 
-/** Returns the tables whose name has the searched text, with their summaries, the least fresh first. */
-function sorted(names, summaries, text) {
+/** Returns the tables whose name has the searched text: those with failures, then the others, the least fresh first. */
+function leastFreshFirst(tables, text) {
   const wanted = text.trim().toLowerCase();
-  return names
+  return tables
+    .map((table) => ({ ...table, key: `${table.database}.${table.name}`, urgency: urgency(table) }))
     .filter((table) => table.key.toLowerCase().includes(wanted))
-    .map((table) => ({ ...table, summary: summaries.get(table.key) }))
-    .map((table) => ({ ...table, urgency: urgency(table.summary) }))
     .sort((one, other) => other.urgency - one.urgency || one.key.localeCompare(other.key));
 }
 
-// Failures first, then streams without a runner, then the lag; what is held on purpose comes last.
-function urgency(summary) {
-  if (!summary) return -1;
-  if (summary.problem) return 4e15;
-  const states = summary.streams.map((stream) => stream.state);
-  const worst = UNHEALTHY.findIndex((state) => states.includes(state));
-  if (worst >= 0) return (UNHEALTHY.length - worst) * 1e15;
-  return Math.max(-0.5, ...summary.streams.map((stream) => stream.lag_seconds ?? -0.5));
+// Failures first, then streams without a runner, then the age; what is held on purpose comes last.
+function urgency({ error, status }) {
+  if (error) return 4e15;
+  const worst = UNHEALTHY.findIndex((state) => status.states[state]);
+  return worst >= 0 ? (UNHEALTHY.length - worst) * 1e15 : (status.freshness_seconds ?? -1);
 }
 
-const AT_ONCE = 3; // requests of the sweep: the service has 6 places for large ones
-const PAUSE_MS = 4000;
-
-/** Reads the list of tables and their summaries until it is ended. Tables that `isShown` come first. */
-class TableSummaries {
-  constructor() {
-    this.names = signal(null); // null: not known yet
-    this.problem = signal(null);
-    this.summaries = signal(new Map());
-    this.isShown = () => false;
-    this.ended = new AbortController();
-  }
-
-  start() {
-    this.repeat();
-    return () => this.ended.abort();
-  }
-
-  async repeat() {
-    while (!this.ended.signal.aborted) {
-      try {
-        if (!document.hidden) {
-          await this.readNames();
-          await this.sweep();
-          this.problem.value = null;
-        }
-      } catch (problem) {
-        this.problem.value = problem;
-      }
-      await sleep(PAUSE_MS);
-    }
-  }
-
-  async readNames() {
-    const names = [];
-    let page = null;
-    do {
-      const token = page ? `&page_token=${encodeURIComponent(page.next_page_token)}` : '';
-      page = await this.read(`tables?page_size=1000${token}`);
-      names.push(...page.tables.map(({ database, name }) => ({ key: `${database}.${name}`, database, name })));
-    } while (page.next_page_token);
-    this.names.value = names;
-  }
-
-  async sweep() {
-    const names = this.names.value;
-    const waiting = [
-      ...names.filter((name) => this.isShown(name.key)),
-      ...names.filter((name) => !this.isShown(name.key)),
-    ];
-    const worker = async () => {
-      while (waiting.length && !this.ended.signal.aborted) {
-        const { key, database, name } = waiting.shift();
-        const summary = await this.summaryOf(database, name);
-        if (!this.ended.signal.aborted) this.summaries.value = new Map(this.summaries.value).set(key, summary);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  }
-
-  async summaryOf(database, table) {
-    try {
-      const [completeness, maintenance] = await Promise.all([
-        this.read(apiPath(database, table, 'completeness')),
-        this.read(apiPath(database, table, 'maintenance')),
-      ]);
-      return { ...completeness, ...compactionOf(maintenance), streams: Object.values(completeness.streams) };
-    } catch (problem) {
-      if (problem.status === 401) throw problem;
-      return { problem, streams: [] };
-    }
-  }
-
-  read(path) {
-    return get(path, { signal: this.ended.signal });
-  }
-}
-
-/** Whether a table needs a compaction, by its report of maintenance. */
-const compactionOf = (maintenance) => ({
-  runs: maintenance.most_runs,
-  runs_allowed: maintenance.compaction_trigger,
-  isDue: maintenance.most_runs >= maintenance.compaction_trigger,
-  isBehind: maintenance.most_runs > maintenance.stop_trigger,
-});
-
-const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
-
-const PARTS = { flow: Flow, streams: Streams, rows: RowPage, schema: Schema, storage: Storage };
+const PARTS = { flow: Flow, streams: Streams, rows: RowPage, schema: Schema, storage: Storage, audit: TableAudit };
 const TITLES = [
   ['flow', 'Flow'],
   ['streams', 'Streams'],
   ['rows', 'Row'],
   ['schema', 'Schema'],
   ['storage', 'Storage'],
+  ['audit', 'Audit log'],
 ];
 
 export function TablePage({ database, table, tab, query }) {
@@ -294,7 +182,7 @@ export function TablePage({ database, table, tab, query }) {
         ? html`
             <${Figures} figures=${figures(rows.data)} />
             <${Tabs} label="Parts of the table" current=${tab} tabs=${TITLES.map(([name, title]) => [name, title, here(name)])} />
-            <${Part} database=${database} table=${table} declared=${declared.data} completeness=${rows.data} query=${query} />
+            <${Part} database=${database} table=${table} declared=${declared.data} completeness=${rows.data} query=${query} reload=${declared.reload} />
           `
         : !declared.problem && html`<${Loading} what="the table" />`
     }
@@ -316,50 +204,33 @@ function figures(completeness) {
   ];
 }
 
-const STREAM_COLUMNS = [['Stream'], ['State'], ['Lag'], ['Records waiting', 'number'], ['Last commit']];
+const STREAM_COLUMNS = [['Stream'], ['State'], ['Freshness'], ['Records waiting', 'number']];
 
-function Streams({ database, table, completeness }) {
-  const listed = useLive(apiPath(database, table, 'streams'), { every: 15_000 });
+function Streams({ database, table, declared }) {
+  const { data, problem } = useLive(streamsPath(database, table), { list: 'streams' });
   const [text, setText] = useState('');
   const narrow = useNarrow();
-  const streams = listed.data?.streams;
-  const found = useMemo(
-    () => matching(streams ?? [], completeness?.streams ?? {}, text),
-    [streams, completeness, text],
-  );
-  if (!streams)
-    return listed.problem
-      ? html`<${ProblemNote} problem=${listed.problem} />`
-      : html`<${Loading} what="the streams" />`;
-  if (!streams.length) {
-    return html`<div class="card"><${Empty} title="No stream fills this table yet">
-      <a class="button main" href=${link(['tables', database, table, 'new-stream'])}>Add a stream</a>
-    <//></div>`;
-  }
+  const found = useMemo(() => matching(data ?? [], text), [data, text]);
+  if (!data) return problem ? html`<${ProblemNote} problem=${problem} />` : html`<${Loading} what="the streams" />`;
+  if (!data.length) return html`<div class="card"><${NoStreams} database=${database} table=${table} hidden=${declared.streams.length} /></div>`;
   const row = (stream) => html`
-    <span role="cell" class="name"><a href=${link(['tables', database, table, 'streams', stream.name])}>${stream.name}</a> <span class="quiet small">${stream.spec.topic}</span></span>
-    <span role="cell"><${State} state=${stream.state ?? 'UNASSIGNED'} /></span>
-    <span role="cell"><${Lag} stream=${stream} /></span>
+    <span role="cell" class="name"><a href=${link(['tables', database, table, 'streams', stream.name])}>${stream.name}</a> <span class="quiet small">${stream.topic}</span></span>
+    <span role="cell"><${State} state=${stream.state} /></span>
+    <span role="cell">${stream.freshness_seconds === null ? '–' : `${duration(stream.freshness_seconds)} behind`}</span>
     <span role="cell" class="number">${count(stream.lag_records)}<span class="narrow-only quiet"> waiting</span></span>
-    <span role="cell" class="quiet"><${Ago} at=${stream.last_commit} /></span>
   `;
   return html`<div class="card">
-    <div class="list-tools">
-      <label class="hidden" for="stream-search">Find a stream</label>
-      <input id="stream-search" type="search" placeholder="Find a stream or a topic" value=${text}
-        onInput=${(event) => setText(event.currentTarget.value)} />
-      <span class="small quiet" role="status">${plural(found.length, 'stream')}, the largest lag first</span>
-    </div>
+    <${ListTools} what="stream" placeholder="Find a stream or a topic" text=${text} setText=${setText} found=${found} />
     <${VirtualList} items=${found} height=${narrow ? 104 : 52} columns=${STREAM_COLUMNS} label="Streams" className="streams" row=${row} />
   </div>`;
 }
 
-/** Returns the streams whose name or topic has a text, with their states, failures and the largest lag first. */
-function matching(streams, states, text) {
+/** Returns the streams whose name or topic has a text: those that have failed, then the others, the least fresh first. */
+function matching(streams, text) {
   const wanted = text.trim().toLowerCase();
-  const urgency = (stream) => (stream.state === 'FAILED' ? Infinity : (stream.lag_seconds ?? -1));
+  const urgency = (stream) => (stream.state === 'FAILED' ? Infinity : (stream.freshness_seconds ?? -1));
   return streams
-    .filter((stream) => `${stream.name} ${stream.spec.topic}`.toLowerCase().includes(wanted))
-    .map((stream) => ({ ...stream, ...states[stream.name], key: stream.name }))
-    .sort((one, other) => urgency(other) - urgency(one) || one.name.localeCompare(other.name));
+    .filter((stream) => `${stream.name} ${stream.topic}`.toLowerCase().includes(wanted))
+    .map((stream) => ({ ...stream, key: stream.name, urgency: urgency(stream) }))
+    .sort((one, other) => (one.urgency === other.urgency ? one.name.localeCompare(other.name) : other.urgency - one.urgency));
 }
