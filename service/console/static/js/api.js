@@ -19,10 +19,10 @@ export const description = signal(null);
 
 const SCOPES = ['read', 'write', 'operate', 'admin']; // each includes those before it
 
-/** Returns whether the client has a scope for `database.table`, or for every table (`*`); not known: the service decides. */
+/** Returns whether the client has a scope for `database.table`, or without one for any; not known: the service decides. */
 export function may(scope, table) {
   const covers = (pattern) =>
-    pattern === '*' || new RegExp(`^${pattern.replace('.', '[.]').replaceAll('*', '[^.]*')}$`).test(table);
+    !table || pattern === '*' || new RegExp(`^${pattern.replace('.', '[.]').replaceAll('*', '[^.]*')}$`).test(table);
   const suffices = (grant) => SCOPES.indexOf(grant.scope) >= SCOPES.indexOf(scope) && grant.tables.some(covers);
   const grants = description.value?.client?.grants;
   return !grants || grants.some(suffices);

@@ -171,7 +171,20 @@ export function ChangeDeclaration({ path, spec, ...dialog }) {
  * A dialog with a text of JSON and what the service would do with it. `path` is that of the declaration that is changed, `start`
  * what the text begins with, and `bodyOf` makes the body of the request of it; an empty body changes nothing.
  */
-export function ChangeDialog({ title, path, start, bodyOf, method, headers, address, validate, label, note, close, done }) {
+export function ChangeDialog({
+  title,
+  path,
+  start,
+  bodyOf,
+  method,
+  headers,
+  address,
+  validate,
+  label,
+  note,
+  close,
+  done,
+}) {
   const [etag] = useState(() => etagOf(path)); // of what the form begins with
   const [text, setText] = useState(() => JSON.stringify(start, null, 2));
   const { fields, wrong } = furtherFields(text);

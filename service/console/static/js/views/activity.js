@@ -12,10 +12,10 @@ const PAGE_MAX = 1000; // of the API
 const FACT_MAX = 2000; // characters of a value in the audit log
 
 export const AuditPage = () =>
-  html`<${Head} title="Audit log" /><div class="stack"><${AuditLog} path="audit" filters=${['table', 'stream', 'actor']} /></div>`;
+  html`<${Head} title="Audit log" /><${AuditLog} path="audit" filters=${['table', 'stream', 'actor']} />`;
 
 export const TableAudit = ({ database, table }) =>
-  html`<div class="stack"><${AuditLog} path=${apiPath(database, table, 'audit')} filters=${['stream', 'actor']} /></div>`;
+  html`<${AuditLog} path=${apiPath(database, table, 'audit')} filters=${['stream', 'actor']} />`;
 
 /** Who changed what, the newest change first; `filters` are fields that are compared as a whole. */
 function AuditLog({ path, filters }) {
@@ -58,14 +58,13 @@ function TableLink({ table, stream }) {
   return html`<a href=${link(home)}>${table}</a>${stream && html` / <a href=${link([...home, 'streams', stream])}>${stream}</a>`}`;
 }
 
-export const OperationsPage = () =>
-  html`<${Head} title="Operations" /><div class="stack"><${Operations} path="operations?" /></div>`;
+export const OperationsPage = () => html`<${Head} title="Operations" /><${Operations} path="operations?" />`;
 
 /** The operations of a list, those that have not ended first; `path` is that of the list, to which parameters can be added. */
-function Operations({ path, actions }) {
+function Operations({ path, title, actions }) {
   const [canceled, setCanceled] = useState(null);
   const { data, problem, reload } = useLive(`${path}&page_size=${PAGE}`, { every: 2000 });
-  return html`<${Card} title="Operations" note="compactions, expiries and other long work" actions=${actions}>
+  return html`<${Card} title=${title} note="compactions, expiries and other long work" actions=${actions}>
     <${ProblemNote} problem=${problem} />
     ${!data && !problem && html`<${Loading} what="the operations" />`}
     ${data?.operations.length === 0 && html`<p class="quiet">There were none in the last days.</p>`}
@@ -129,7 +128,7 @@ export function TableOperations({ database, table }) {
   const actions = html`<${Guarded} scope="operate" table=${name}>${Object.entries(WORK).map(
     ([address, { title }]) => html`<button type="button" onClick=${() => setBegun(address)}>${title}</button>`,
   )}<//>`;
-  return html`<${Operations} path=${`operations?table=${name}`} actions=${actions} />
+  return html`<${Operations} path=${`operations?table=${name}`} title="Operations" actions=${actions} />
     ${begun && html`<${Begin} key=${begun} path=${apiPath(database, table)} address=${begun} name=${name} close=${() => setBegun(null)} />`}`;
 }
 

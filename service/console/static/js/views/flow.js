@@ -18,8 +18,7 @@ export function Flow({ database, table, declared, completeness }) {
     () => data?.streams.map((stream) => ({ ...stream, ...rated(stream.name, stream.status) })),
     [data],
   );
-  if (!streams)
-    return problem ? html`<${ProblemNote} problem=${problem} />` : html`<${Loading} what="the streams" />`;
+  if (!streams) return problem ? html`<${ProblemNote} problem=${problem} />` : html`<${Loading} what="the streams" />`;
   const bands = shownBands(declared, streams);
   const all = declared.streams.length;
   const diagram = html`<${Card} title="Streams and the columns that they write"

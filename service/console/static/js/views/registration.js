@@ -58,7 +58,7 @@ export function NewTable() {
             wrong=${further.wrong} placeholder='{"buckets": 8}' value=${more} onInput=${setMore} />
         <//>
         <${ProblemNote} problem=${problem} />
-        <${Guarded} scope="admin" table=${`${database}.${name}`}><button class="main" disabled=${!verdict.answer?.valid || !verdict.isCurrent}>Create the table</button><//>
+        <${Guarded} scope="admin" table=${path && `${database}.${name}`}><button class="main" disabled=${!verdict.answer?.valid || !verdict.isCurrent}>Create the table</button><//>
       </form>
       <div class="stack answer">
         <${Verdict} verdict=${verdict} accepted="The service would create this table." waiting="Give the database and the name, and the service says what it would answer." />

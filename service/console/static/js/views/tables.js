@@ -73,7 +73,8 @@ const NoTables = () =>
 function Row({ table }) {
   const { database, name, status, error } = table;
   // Rows are counted on request, so only those of visible tables are asked for.
-  const { rows, complete } = useLive(apiPath(database, name, 'completeness'), { every: 10_000 }).data ?? {};
+  const counted = useLive(error ? null : apiPath(database, name, 'completeness'), { every: 10_000 });
+  const { rows, complete } = counted.data ?? {};
   return html`
     <span role="cell" class="name"><a href=${link(['tables', database, name])}><span class="quiet">${database}.</span>${name}</a></span>
     ${
@@ -105,7 +106,7 @@ const States = ({ states }) =>
 
 // Those that need attention first.
 const ranked = (states) => {
-  const rank = (state) => (UNHEALTHY.indexOf(state) + 1 || 9);
+  const rank = (state) => UNHEALTHY.indexOf(state) + 1 || 9;
   return Object.keys(states).sort((one, other) => rank(one) - rank(other));
 };
 
@@ -129,7 +130,11 @@ function figuresOfAll(tables) {
   const due = known.filter(isDue).length;
   return [
     ['Tables', count(tables.length)],
-    ['Streams that run', count(streams(['RUNNING'])), `of ${count(tables.reduce((sum, one) => sum + (one.streams ?? 0), 0))}`],
+    [
+      'Streams that run',
+      count(streams(['RUNNING'])),
+      `of ${count(tables.reduce((sum, one) => sum + (one.streams ?? 0), 0))}`,
+    ],
     ['Streams with a problem', count(failed), null, failed ? 'bad' : ''],
     ['Largest lag', lags.length ? duration(Math.max(...lags)) : '–'],
     ['Tables to compact', count(due), null, due ? 'warn' : ''],
@@ -212,7 +217,8 @@ function Streams({ database, table, declared }) {
   const narrow = useNarrow();
   const found = useMemo(() => matching(data ?? [], text), [data, text]);
   if (!data) return problem ? html`<${ProblemNote} problem=${problem} />` : html`<${Loading} what="the streams" />`;
-  if (!data.length) return html`<div class="card"><${NoStreams} database=${database} table=${table} hidden=${declared.streams.length} /></div>`;
+  if (!data.length)
+    return html`<div class="card"><${NoStreams} database=${database} table=${table} hidden=${declared.streams.length} /></div>`;
   const row = (stream) => html`
     <span role="cell" class="name"><a href=${link(['tables', database, table, 'streams', stream.name])}>${stream.name}</a> <span class="quiet small">${stream.topic}</span></span>
     <span role="cell"><${State} state=${stream.state} /></span>
@@ -232,5 +238,7 @@ function matching(streams, text) {
   return streams
     .filter((stream) => `${stream.name} ${stream.topic}`.toLowerCase().includes(wanted))
     .map((stream) => ({ ...stream, key: stream.name, urgency: urgency(stream) }))
-    .sort((one, other) => (one.urgency === other.urgency ? one.name.localeCompare(other.name) : other.urgency - one.urgency));
+    .sort((one, other) =>
+      one.urgency === other.urgency ? one.name.localeCompare(other.name) : other.urgency - one.urgency,
+    );
 }
