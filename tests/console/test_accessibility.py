@@ -24,6 +24,7 @@ VIEWS = {
     "stream": f"{TABLE}/streams/sales",
     "failed stream": f"{TABLE}/streams/shipping",
     "operations": "operations",
+    "runners": "runners",
     "audit log": "audit",
     "new table": "new",
     "new stream": "tables/shop/returns/new-stream",

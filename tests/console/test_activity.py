@@ -1,4 +1,4 @@
-"""Operations and the audit log in a real browser."""
+"""Operations, runners and the audit log in a real browser."""
 
 from collections.abc import Callable
 from typing import Any
@@ -147,3 +147,15 @@ def test_older_changes_of_a_table_are_shown_on_request(visitor: Visitor, bed: Co
     page.get_by_role("button", name="Show older changes").click()
 
     expect(entries.filter(has_text="put table")).to_have_count(1)
+
+
+def test_a_runner_has_its_streams_with_their_states(visitor: Visitor) -> None:
+    page = visitor.open("runners")
+    expect(page.get_by_role("heading", name="runner-1")).to_be_visible()
+    expect(page.get_by_text("alive")).to_be_visible()
+    page.get_by_text("3 streams").click()
+
+    row = page.get_by_role("listitem").filter(has_text="shop.orders / shipping")
+    expect(row).to_contain_text("failed")
+    row.get_by_role("link").click()
+    expect(page.get_by_role("heading", name="shipping", exact=True)).to_be_visible()

@@ -7,6 +7,7 @@ import { Empty, Head, ProblemNote } from './parts/basics.js';
 import { Field } from './parts/forms.js';
 import { AuditPage, OperationsPage } from './views/activity.js';
 import { NewStream, NewTable } from './views/registration.js';
+import { RunnersPage } from './views/runners.js';
 import { StreamPage } from './views/stream.js';
 import { Overview, TablePage } from './views/tables.js';
 
@@ -37,6 +38,7 @@ const PLACES = [
   ['', 'Tables'],
   ['new', 'New table'],
   ['operations', 'Operations'],
+  ['runners', 'Runners'],
   ['audit', 'Audit log'],
 ];
 
@@ -110,6 +112,7 @@ function View() {
   const key = parts.join('/'); // another address is another view: nothing of the former one is kept
   if (first === undefined) return html`<${Overview} />`;
   if (first === 'operations') return html`<${OperationsPage} />`;
+  if (first === 'runners') return html`<${RunnersPage} />`;
   if (first === 'audit') return html`<${AuditPage} />`;
   if (first === 'new' && !database) return html`<${NewTable} />`;
   if (first === 'tables' && table) {

@@ -4,7 +4,7 @@ import { change, useLive, useSettled } from '../api.js';
 import { count, plural, time, value as shown } from '../format.js';
 import { html, useState } from '../html.js';
 import { apiPath, link } from '../route.js';
-import { Ago, Card, Empty, Facts, Guarded, Head, Loading, Meter, ProblemNote, State, words } from '../parts/basics.js';
+import { Ago, Card, Facts, Guarded, Head, Loading, Meter, ProblemNote, State, words } from '../parts/basics.js';
 import { Confirm, Field } from '../parts/forms.js';
 
 const PAGE = 50;
@@ -23,7 +23,7 @@ function AuditLog({ path, filters }) {
   const [size, setSize] = useState(PAGE);
   const given = Object.entries(wanted).filter(([, text]) => text);
   const query = useSettled(new URLSearchParams([...given, ['page_size', size]]).toString());
-  const { data, problem } = useLive(`${path}?${query}`);
+  const { data, problem } = useLive(`${path}?${query}`, { every: 10_000 });
   return html`<${Card} title="Changes" note="the newest first">
     <div class="fields">${filters.map(
       (name) =>
@@ -31,7 +31,7 @@ function AuditLog({ path, filters }) {
     )}</div>
     <${ProblemNote} problem=${problem} />
     ${!data && !problem && html`<${Loading} what="the audit log" />`}
-    ${data?.entries.length === 0 && html`<p class="quiet">No change was found.</p>`}
+    ${data?.entries.length === 0 && html`<p class="quiet">No change was found${data.next_page_token && ' among the newest ones'}.</p>`}
     <ol class="events">${data?.entries.map((entry) => html`<${Entry} key=${entry.id} entry=${entry} />`)}</ol>
     ${data?.next_page_token && size < PAGE_MAX && html`<div class="actions"><button type="button" onClick=${() => setSize(Math.min(2 * size, PAGE_MAX))}>Show older changes</button></div>`}
   <//>`;
@@ -69,6 +69,7 @@ function Operations({ path, title, actions }) {
     ${!data && !problem && html`<${Loading} what="the operations" />`}
     ${data?.operations.length === 0 && html`<p class="quiet">There were none in the last days.</p>`}
     <ol class="operations events">${data?.operations.map((one) => html`<${Operation} key=${one.id} operation=${one} cancel=${() => setCanceled(one)} />`)}</ol>
+    ${data?.next_page_token && html`<p class="small quiet">and older ones</p>`}
     ${
       canceled &&
       html`<${Confirm} title="Cancel the operation?" label="Cancel the operation" danger close=${() => setCanceled(null)}
@@ -82,11 +83,11 @@ function Operations({ path, title, actions }) {
 }
 
 function Operation({ operation, cancel }) {
-  const { database, kind, state, progress, result, problem } = operation;
+  const { database, kind, state, request, progress, result, problem } = operation;
   const table = `${database}.${operation.table}`;
   const hasEnded = operation.finished_at !== null;
   return html`<li class="stack">
-    <div class="head"><strong>${words(kind)}</strong><${TableLink} table=${table} /><${State} state=${state} />
+    <div class="head"><strong>${words(kind)}${request.dry_run && ' (report only)'}</strong><${TableLink} table=${table} /><${State} state=${state} />
       <span class="small quiet">${operation.requested_by} <${Ago} at=${operation.created_at} /></span>
       ${!hasEnded && html`<${Guarded} scope="operate" table=${table}><button type="button" disabled=${operation.cancel_requested} onClick=${cancel}>Cancel</button><//>`}
     </div>
@@ -122,17 +123,17 @@ const WORK = {
 };
 
 /** The operations of a table, and buttons that begin others, each with its plan before. */
-export function TableOperations({ database, table }) {
+export function TableOperations({ database, table, spec }) {
   const [begun, setBegun] = useState(null);
   const name = `${database}.${table}`;
   const actions = html`<${Guarded} scope="operate" table=${name}>${Object.entries(WORK).map(
     ([address, { title }]) => html`<button type="button" onClick=${() => setBegun(address)}>${title}</button>`,
   )}<//>`;
   return html`<${Operations} path=${`operations?table=${name}`} title="Operations" actions=${actions} />
-    ${begun && html`<${Begin} key=${begun} path=${apiPath(database, table)} address=${begun} name=${name} close=${() => setBegun(null)} />`}`;
+    ${begun && html`<${Begin} key=${begun} path=${apiPath(database, table)} address=${begun} name=${name} spec=${spec} close=${() => setBegun(null)} />`}`;
 }
 
-function Begin({ path, address, name, close }) {
+function Begin({ path, address, name, spec, close }) {
   const { title, plan, isTried, field } = WORK[address];
   const [text, setText] = useState('');
   const [trial, setTrial] = useState(null); // the operation that only reports
@@ -141,9 +142,9 @@ function Begin({ path, address, name, close }) {
   const report = tried.data?.result;
   const body = { ...(field && { [field]: Number(text) }), ...(isTried && { dry_run: false }) };
   const form = html`
-    ${field && html`<${Field} label=${words(field)} inputmode="numeric" pattern="[0-9]*" value=${text} onInput=${setText} />`}
+    ${field && html`<${Field} label=${words(field)} note=${`now ${count(spec[field])}`} inputmode="numeric" pattern="[0-9]*" value=${text} onInput=${setText} />`}
     ${isTried && html`<div class="actions"><button type="button" disabled=${trial} onClick=${() => change('POST', `${path}/${address}`, {}).then(setTrial, setProblem)}>Show what it would remove</button></div>`}
-    <div role="status">${trial && !report && html`<p class="quiet">Searching …</p>`}${report && html`<div class="note"><${Result} result=${report} /></div>`}</div>
+    <div role="status">${trial && !tried.data?.finished_at && html`<p class="quiet">Searching …</p>`}${report && html`<div class="note"><${Result} result=${report} /></div>`}</div>
     <${ProblemNote} problem=${problem ?? tried.problem ?? tried.data?.problem} />
   `;
   return html`<${Confirm} title=${`${title}: ${name}`} label=${title} danger=${isTried} form=${form} close=${close} plan=${html`<p>${plan}</p>`}

@@ -108,11 +108,11 @@ function inWords({ change, ...fields }) {
 
 const SHOWN = 100;
 
-export function Storage({ database, table }) {
+export function Storage({ database, table, declared }) {
   const inspected = (view) => apiPath(database, table, 'inspect', view);
   return html`<div class="stack">
     <${Compaction} path=${apiPath(database, table, 'maintenance')} />
-    <${TableOperations} database=${database} table=${table} />
+    <${TableOperations} database=${database} table=${table} spec=${declared.spec} />
     <div class="split">
       <${View} title="Levels" path=${`${inspected('levels')}?limit=${SHOWN}`} columns=${LEVELS} />
       <${View} title="Tags" path=${`${inspected('tags')}?limit=${SHOWN}`} columns=${TAGS} none="No snapshot has a tag." />
