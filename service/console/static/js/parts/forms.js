@@ -36,7 +36,7 @@ export const Choice = ({ choices, value, onChange, ...rest }) =>
  * A dialog that is open while it is in the document. `act` is called with the idempotency key of the dialog, so that a second
  * try has no second effect, and returns a promise; the dialog stays open with the problem if it fails. `typed` is the text that has to be typed; `form` is shown between the plan and the buttons.
  */
-export function Confirm({ title, plan, label, typed, danger, act, close, form, ready = true }) {
+export function Confirm({ title, plan, label, typed, danger, act, close, form, blocked }) {
   const dialog = useRef(null);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState(null);
@@ -60,7 +60,7 @@ export function Confirm({ title, plan, label, typed, danger, act, close, form, r
       setBusy(false);
     }
   };
-  const allowed = ready && !busy && (!typed || text === typed);
+  const allowed = !blocked && !busy && (!typed || text === typed);
   return html`<dialog ref=${dialog} onClose=${close} aria-labelledby="confirm-title">
     <form onSubmit=${submit}>
       <h2 id="confirm-title">${title}</h2>
@@ -201,7 +201,7 @@ export function ChangeDialog({
     <${Verdict} verdict=${verdict} accepted="The service would make this change." waiting="Change the text, and the service says what it would do." />
   `;
   return html`<${Confirm} title=${title} label="Make the change" act=${act} close=${close} form=${form}
-    ready=${hasChanges && verdict.isCurrent && verdict.answer?.valid} />`;
+    blocked=${!hasChanges || !verdict.isCurrent || !verdict.answer?.valid} />`;
 }
 
 /** An input of JSON; `wrong` says why its text is none. */

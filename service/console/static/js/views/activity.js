@@ -148,5 +148,5 @@ function Begin({ path, address, name, spec, close }) {
     <${ProblemNote} problem=${problem ?? tried.problem ?? tried.data?.problem} />
   `;
   return html`<${Confirm} title=${`${title}: ${name}`} label=${title} danger=${isTried} form=${form} close=${close} plan=${html`<p>${plan}</p>`}
-    ready=${isTried ? report : !field || Number(text) > 0} act=${(key) => change('POST', `${path}/${address}`, body, { key })} />`;
+    blocked=${isTried ? !report : field && !(Number(text) > 0)} act=${(key) => change('POST', `${path}/${address}`, body, { key })} />`;
 }

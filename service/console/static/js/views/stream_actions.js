@@ -133,7 +133,7 @@ function SetPosition({ path, name, offsets, close, done }) {
     <label class="actions"><input type="checkbox" checked=${beyond} onChange=${(event) => setBeyond(event.currentTarget.checked)} />Allow offsets beyond the measured end</label>
     <${ProblemNote} problem=${problem} />
     <div role="status">${plan && html`<${Plan} plan=${plan} />`}</div>`;
-  return html`<${Confirm} title=${`Set the position of ${name}`} label="Set the position" danger act=${act} close=${close} form=${form} ready=${isCurrent && plan?.valid}
+  return html`<${Confirm} title=${`Set the position of ${name}`} label="Set the position" danger act=${act} close=${close} form=${form} blocked=${!isCurrent || !plan?.valid}
     plan=${html`<p>The next offset to read, by partition. Partitions that you do not change stay where they are.</p>`} />`;
 }
 
