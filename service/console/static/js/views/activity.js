@@ -88,7 +88,7 @@ function Operation({ operation, cancel }) {
   const hasEnded = operation.finished_at !== null;
   return html`<li class="stack">
     <div class="head"><strong>${words(kind)}${request.dry_run && ' (report only)'}</strong><${TableLink} table=${table} /><${State} state=${state} />
-      <span class="small quiet">${operation.requested_by} <${Ago} at=${operation.created_at} /></span>
+      <span class="small quiet">${operation.requested_by} <${Ago} at=${operation.created_at} />${!hasEnded && operation.cancel_requested && ', is being canceled'}</span>
       ${!hasEnded && html`<${Guarded} scope="operate" table=${table}><button type="button" disabled=${operation.cancel_requested} onClick=${cancel}>Cancel</button><//>`}
     </div>
     ${!hasEnded && progress && html`<${Meter} part=${progress.total ? progress.done / progress.total : 0} label=${`Done, ${progress.unit}:`} />`}
