@@ -1,4 +1,4 @@
-"""Contracts of documents that declare tables and streams by name, in requests for many of them."""
+"""Contracts of documents that declare tables and streams by name, in files and in requests for many of them."""
 
 from typing import Annotated, Final, Literal, TypeAlias
 

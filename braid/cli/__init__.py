@@ -1,17 +1,25 @@
 """The command line: `braid --help`.
 
-`main`, `table_cli`, `stream_cli`, `explain_cli` and `token_cli` declare the commands with their arguments. They call the other modules of the
-table below, or the service, the runner and the demo.
+Modules named `…_cli` declare the commands with their arguments. They call the other modules of the table below, or the service,
+the runner and the demo.
 
 | module | what |
 |---|---|
-| `main` | the program, and the commands `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain` and `audit` |
-| `table_cli` | the commands `braid table …` |
-| `stream_cli` | the commands `braid stream …` |
+| `main` | the program, and the commands that are not about one table, stream or row |
+| `table_cli`, `table_service_cli` | the commands `braid table …` that use a warehouse, and those that use a service |
+| `stream_cli`, `stream_service_cli` | the commands `braid stream …` |
+| `row_cli` | the commands `braid row …` |
 | `explain_cli` | the commands `braid explain …` |
 | `token_cli`, `tokens` | the commands `braid token …`, which make, list and revoke access tokens |
-| `options`, `arguments`, `extras` | options of several commands; checks before a command starts, and the exit of a command that fails; the check of installed packages |
-| `backfill`, `letters` | `stream backfill`; `stream dead-letters` and `replay` |
+| `options`, `output` | options of several commands; the output as text, JSON or YAML |
+| `arguments`, `confirmation`, `extras` | checks before a command starts: of arguments, by a person, of installed packages |
+| `exits` | exit statuses by what the caller has to do |
+| `api/` | what commands do over HTTP |
+| `backfill` | `stream backfill` |
+| `letters`, `letter_arguments` | `stream dead-letters` and `replay` without a service; selections of dead letters, and letters as text |
+| `documents`, `declarations` | documents of YAML and JSON files; the tables and streams that they declare |
+| `apply/`, `watch/`, `doctor/` | `apply`, `watch`, `doctor` |
+| `completion`, `json_schemas` | `completion`, `schema` |
 | `table_tests`, `definition_files` | `test`; the reader of its files |
 | `compaction`, `maintenance` | `compact`, `maintain` |
 | `alter`, `alter_clauses` | `table alter`; the parser of its clauses |

@@ -2,8 +2,7 @@
 
 Most functions parse the text of an argument, such as a path, a duration or a table state, and exit with a line on
 stderr if it is invalid. `one_line_errors` converts errors of the engine, the registry and the operating system to
-one line and an exit status, which says what the caller has to do. Other exceptions are defects and keep their
-traceback.
+one line and an exit status of `exits`. Other exceptions are defects and keep their traceback.
 """
 
 import errno
@@ -16,35 +15,18 @@ from typing import Final, NoReturn
 
 import typer
 
+from braid.cli.exits import COMMAND_ERRORS, EXIT_USAGE, exit_of_error
 from braid.formats.clusters.clusters_file import load_clusters
 from braid.formats.clusters.kafka_clusters import KafkaClusters, is_server_list
 from braid.lake import (
-    InvalidRequest,
-    LakeError,
     ReadAt,
     StorageUnavailable,
     file_io_for,
     parse_duration,
     path_for,
 )
-from braid.registry.errors import NoRunnerAnswers, RegistryConflict, RegistryError
 from braid.registry.names import is_identifier, is_runner_name
 
-EXIT_USAGE: Final = 2
-EXIT_TRY_AGAIN: Final = 75  # EX_TEMPFAIL
-
-# The exit status by what the caller has to do; the first matching class decides.
-_EXITS: Final[Sequence[tuple[type[Exception], int]]] = (
-    (InvalidRequest, EXIT_USAGE),  # correct the command
-    (StorageUnavailable, EXIT_TRY_AGAIN),
-    (RegistryConflict, EXIT_TRY_AGAIN),
-    (NoRunnerAnswers, EXIT_TRY_AGAIN),
-    (RegistryError, EXIT_USAGE),
-    (LakeError, 1),
-    (OSError, 1),
-)
-COMMAND_ERRORS: Final = (LakeError, RegistryError, OSError)
-"""Errors that end a command with one line; every other exception is a defect."""
 # Errors of mkdir that a retry cannot fix: the path itself cannot be a folder.
 _NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EINVAL})
 _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
@@ -141,6 +123,13 @@ def check_table(identifier: str) -> None:
         refuse("TABLE", identifier, "expected database.table")
 
 
+def check_stream(identifier: str, stream: str) -> None:
+    """Exit with one line when the texts are not the names of a table and of a stream."""
+    check_table(identifier)
+    if not is_identifier(f"{identifier.split('.', maxsplit=1)[0]}.{stream}"):
+        refuse("STREAM", stream, "expected a letter, then letters, digits and `_`")
+
+
 def duration_ms(option: str, text: str) -> int:
     """Return the milliseconds of a duration such as `1 d`; exit with one line for other text."""
     duration = parse_duration(text)
@@ -177,7 +166,7 @@ def bound(
 
 def refuse(option: str, value: object, expected: str) -> NoReturn:
     """Exit with one line that names the argument, its value and what was expected."""
-    _exit(f"{option} {value!r}: {expected}", EXIT_USAGE)
+    end(f"{option} {value!r}: {expected}", EXIT_USAGE)
 
 
 @contextmanager
@@ -189,8 +178,7 @@ def one_line_errors() -> Iterator[None]:
     try:
         yield
     except COMMAND_ERRORS as error:
-        status = next(status for kind, status in _EXITS if isinstance(error, kind))
-        _exit("; ".join(error_lines(error)), status)
+        end("; ".join(error_lines(error)), exit_of_error(error))
 
 
 def error_lines(error: Exception) -> list[str]:
@@ -198,6 +186,7 @@ def error_lines(error: Exception) -> list[str]:
     return [line for line in str(error).splitlines() if line] or [type(error).__name__]
 
 
-def _exit(message: str, status: int) -> NoReturn:
+def end(message: str, status: int) -> NoReturn:
+    """Print an error on stderr, and exit with a status."""
     typer.echo(f"error: {message}", err=True)
     raise typer.Exit(status)

@@ -5,13 +5,12 @@ writes the entries.
 """
 
 import getpass
-import json
 import os
 import socket
-
-import typer
+from typing import Any
 
 from braid.cli.arguments import read_at, refuse
+from braid.cli.output import OutputFormat, print_record
 from braid.lake import SystemClock, file_io_for
 from braid.registry.store.audit_log import AuditLog, AuditNote, EntryName
 from braid.registry.store.audit_pages import AuditFilter, AuditPages
@@ -69,7 +68,7 @@ def show(
     since: str | None,
     until: str | None,
     limit: int,
-    as_json: bool,
+    output: OutputFormat,
 ) -> int:
     """Print the newest entries that match, newest first, and return the exit status.
 
@@ -91,7 +90,7 @@ def show(
     while left > 0:
         page = pages.page(conditions, limit=min(left, _PAGE), before=before)
         for entry in page.entries:
-            typer.echo(_json(entry) if as_json else "\n".join(_lines(entry)))
+            print_record(_document(entry), output, "\n".join(_lines(entry)))
         left -= len(page.entries)
         before = page.next
         if before is None:
@@ -99,8 +98,8 @@ def show(
     return 0
 
 
-def _json(entry: AuditEntry) -> str:
-    return json.dumps({"time": iso_utc(entry.time_ms), **entry.model_dump(mode="json")})
+def _document(entry: AuditEntry) -> dict[str, Any]:
+    return {"time": iso_utc(entry.time_ms), **entry.model_dump(mode="json")}
 
 
 def _lines(entry: AuditEntry) -> list[str]:

@@ -25,7 +25,8 @@ from braid.backfill.read_chunk import Source
 from braid.backfill.rejects import RejectFile
 from braid.backfill.stream_lag import StreamLag
 from braid.backfill.topic.offset_range import TopicRange, parse_partition_offsets
-from braid.cli.arguments import COMMAND_ERRORS, error_lines, refuse
+from braid.cli.arguments import error_lines, refuse
+from braid.cli.exits import COMMAND_ERRORS
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock, SystemClock, file_io_for
 from braid.registry.store.backfill_reports import BackfillReports

@@ -1,6 +1,6 @@
 """Implementation of `braid table changes` (declared in `table_cli`): changes of rows on stdout, one per line, oldest first.
 
-The lines are tab-separated texts after a line of column names, or JSON. The last snapshot that was read is
+The lines are tab-separated texts after a line of column names, or records as JSON or YAML. The last snapshot that was read is
 printed on stderr.
 """
 
@@ -10,6 +10,7 @@ from typing import Final
 import orjson
 import typer
 
+from braid.cli.output import OutputFormat, print_record
 from braid.formats.json_values import json_row
 from braid.lake import Catalog, ReadAt, RowKind, python_rows
 from braid.service.control.consumers import last_known_snapshot
@@ -26,7 +27,7 @@ def show(
     mode: str,
     consumer: str | None,
     columns: Sequence[str] | None,
-    as_json: bool,
+    output: OutputFormat,
 ) -> int:
     """Print the changes of a range; return the exit status.
 
@@ -41,7 +42,7 @@ def show(
         after = last_known_snapshot(table, consumer, hint=_MAKE_CONSUMER)
     changes = table.changes(after or 0, until, mode=mode, columns=columns)
     fields = [changes.schema.field(name) for name in changes.columns]
-    if not as_json:
+    if output is OutputFormat.TABLE:
         _print(["snapshot_id", "kind", *changes.columns])
     for part in changes:
         for batch in part.to_batches():
@@ -49,11 +50,11 @@ def show(
             rows = python_rows(batch.select(changes.columns))
             for kind, values in zip(kinds, rows, strict=True):
                 symbol, row = RowKind(kind).symbol, json_row(values, fields)
-                if as_json:
-                    line = {"snapshot_id": part.snapshot_id, "kind": symbol, "row": row}
-                    typer.echo(orjson.dumps(line))
-                else:
+                if output is OutputFormat.TABLE:
                     _print([part.snapshot_id, symbol, *row.values()])
+                    continue
+                change = {"snapshot_id": part.snapshot_id, "kind": symbol, "row": row}
+                print_record(change, output)
     last = changes.until_snapshot_id
     typer.echo(
         f"{identifier}: changes until snapshot {last}, continue with --after {last}", err=True

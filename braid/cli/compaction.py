@@ -9,7 +9,8 @@ from concurrent.futures.process import BrokenProcessPool
 
 import typer
 
-from braid.cli.arguments import EXIT_TRY_AGAIN, one_line_errors
+from braid.cli.arguments import one_line_errors
+from braid.cli.exits import EXIT_TRY_AGAIN
 from braid.lake import (
     Catalog,
     CompactionPool,

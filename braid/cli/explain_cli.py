@@ -16,7 +16,7 @@ def _explain() -> None:
     """Keep `verify` a command of its own name: typer would drop the name of a single command."""
 
 
-@app.command()
+@app.command(epilog="Example: braid explain verify row.json")
 def verify(
     certificate: Annotated[
         Path,

@@ -8,10 +8,11 @@ import typer
 
 _EXIT_USAGE: Final = 2
 
-Extra = Literal["service", "spark", "demo"]
+Extra = Literal["service", "client", "spark", "demo"]
 
 _PACKAGES: Final[Mapping[Extra, Sequence[str]]] = {
     "service": ("fastapi", "uvicorn", "kafka", "jwt", "cryptography"),
+    "client": ("httpx",),
     "spark": ("pyspark", "kafka", "pandas"),
     "demo": (
         "fastapi",
@@ -26,6 +27,11 @@ _PACKAGES: Final[Mapping[Extra, Sequence[str]]] = {
     ),
 }
 """The packages of each extra, as they are imported; `pyproject.toml` declares their distributions."""
+
+
+def is_installed(extra: Extra) -> bool:
+    """Return whether all packages of an extra are installed; imports no package."""
+    return all(find_spec(package) is not None for package in _PACKAGES[extra])
 
 
 def require_extra(extra: Extra) -> None:

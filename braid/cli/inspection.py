@@ -1,15 +1,15 @@
-"""Implementation of `braid table inspect` (declared in `table_cli`): a view of a table's metadata as text or JSON on stdout.
+"""Implementation of `braid table inspect` (declared in `table_cli`): a view of a table's metadata on stdout, a record for each row.
 
 The engine's `Inspection` makes the views (snapshots, files and so on).
 """
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
 import typer
 
+from braid.cli.output import OutputFormat, print_record
 from braid.lake import Catalog, ReadAt
 
 
@@ -20,17 +20,21 @@ def show(
     *,
     at: ReadAt,
     last: int | None,
-    as_json: bool,
+    output: OutputFormat,
 ) -> int:
-    """Print a view of a table, one line per row; return the exit status.
+    """Print a view of a table; return the exit status.
 
     Raises:
         LakeError: What `Inspection.view` raises.
     """
     inspection = Catalog(warehouse).table(identifier).inspect
     rows = inspection.view(view, at=at, last=last)
-    for line in json_lines(rows) if as_json else text_lines(rows):
-        typer.echo(line)
+    if output is OutputFormat.TABLE:
+        for line in text_lines(rows):
+            typer.echo(line)
+        return 0
+    for row in rows.to_pylist():
+        print_record({name: _plain(value) for name, value in row.items()}, output)
     return 0
 
 
@@ -42,13 +46,6 @@ def text_lines(view: pa.Table) -> list[str]:
         for texts, field in zip(columns, view.schema, strict=True)
     ]
     return ["  ".join(cells).rstrip() for cells in zip(*aligned, strict=True)]
-
-
-def json_lines(view: pa.Table) -> list[str]:
-    """Return each row as a JSON object, with times in ISO 8601."""
-    return [
-        json.dumps({name: _plain(value) for name, value in row.items()}) for row in view.to_pylist()
-    ]
 
 
 def _aligned(texts: Sequence[str], *, is_number: bool) -> list[str]:

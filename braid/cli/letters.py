@@ -5,13 +5,13 @@ Both commands read the dead-letter topic in their own process, and need no runne
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import typer
-from pydantic import ValidationError
 
-from braid.cli.arguments import refuse
 from braid.cli.audit import record
+from braid.cli.letter_arguments import letter_line
+from braid.cli.output import OutputFormat, print_record
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, StreamPosition, SystemClock, file_io_for
 from braid.pipelines.replay.letter_pages import LETTERS_MAX, read_page
@@ -20,44 +20,7 @@ from braid.pipelines.replay.registered_replay import RegisteredStreams
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.stream_entries import entry_of
-from braid.schemas import (
-    AuditAction,
-    AuditChange,
-    LetterSelection,
-    ListedLetter,
-    OffsetSpan,
-    ReplayResult,
-)
-from braid.schemas.offsets import OFFSET_MAX
-
-_SHOWN_CHARACTERS = 100
-
-
-def selection(reasons: Sequence[str], offsets: Sequence[str]) -> LetterSelection:
-    """Return the selection of `--reason` and `--offsets`; exit with one line for an invalid range.
-
-    Args:
-        reasons: Names of reasons.
-        offsets: `PARTITION:START-END`, the end not included, one for a partition.
-    """
-    spans = {}
-    for text in offsets:
-        partition, _, rest = text.partition(":")
-        start, _, end = rest.partition("-")
-        if not all(part.isdecimal() for part in (partition, start, end)) or int(start) >= int(end):
-            expected = "expected PARTITION:START-END, such as 0:1200-1300; the offset END is not in the range"
-            refuse("--offsets", text, expected)
-        if str(int(partition)) in spans:
-            refuse(
-                "--offsets",
-                text,
-                f"expected one range for each partition, found a second one of partition {int(partition)}",
-            )
-        try:
-            spans[str(int(partition))] = OffsetSpan(start=int(start), end=int(end))
-        except ValidationError:
-            refuse("--offsets", text, f"expected offsets up to {OFFSET_MAX}")
-    return LetterSelection(reasons=tuple(reasons), offsets=spans)
+from braid.schemas import AuditAction, AuditChange, LetterSelection, ReplayResult
 
 
 def show(
@@ -68,7 +31,7 @@ def show(
     *,
     clusters: KafkaClusters,
     last: int,
-    as_json: bool,
+    output: OutputFormat,
 ) -> int:
     """Print a stream's dead letters, oldest first, and their numbers by reason; return the exit status.
 
@@ -92,7 +55,7 @@ def show(
             monotonic_s=time.monotonic,
         )
         for letter in page.letters:
-            typer.echo(letter.model_dump_json() if as_json else _line(letter))
+            print_record(letter, output, letter_line(letter))
         shown += len(page.letters)
         start = page.next
         if start is None:
@@ -143,12 +106,6 @@ def _open(warehouse: str, clusters: KafkaClusters) -> tuple[RegisteredStreams, R
     registry = RegistryStore(file_io, warehouse, clock)
     streams = RegisteredStreams(registry=registry, catalog=catalog, clusters=clusters)
     return streams, Registrar(registry, catalog, clock, clusters=clusters)
-
-
-def _line(letter: ListedLetter) -> str:
-    value = "-" if letter.value is None else letter.value
-    text = " ".join(f"{letter.message} | {value[:_SHOWN_CHARACTERS]}".split())
-    return f"{letter.partition}:{letter.offset} {letter.standing} {letter.reason}: {text}"
 
 
 def _counts(position: StreamPosition) -> str:

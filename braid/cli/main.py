@@ -1,4 +1,4 @@
-"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `test`, `compact`, `maintain`, `audit`, and adds `table`, `stream`, `explain` and `token`.
+"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `apply`, `test`, `compact`, `maintain`, `audit`; adds the others.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
 and a runner must not load the web framework. The demo parses its arguments itself.
@@ -12,9 +12,25 @@ from typing import Annotated
 
 import typer
 
+from braid.cli.completion import Shell, completion_script, prepare_completion
 from braid.cli.explain_cli import app as explain_app
 from braid.cli.extras import require_extra
-from braid.cli.options import Clusters, LogFormatOption, MetricsHost, MetricsPort, Warehouse
+from braid.cli.json_schemas import Declared, json_schema
+from braid.cli.options import (
+    API,
+    Api,
+    Clusters,
+    Kafka,
+    LogFormatOption,
+    MetricsHost,
+    MetricsPort,
+    Output,
+    TokenFile,
+    Warehouse,
+    WarehouseInsteadOfApi,
+)
+from braid.cli.output import OutputFormat
+from braid.cli.row_cli import app as row_app
 from braid.cli.stream_cli import app as stream_app
 from braid.cli.table_cli import app as table_app
 from braid.cli.token_cli import app as token_app
@@ -28,6 +44,7 @@ app = typer.Typer(
 )
 app.add_typer(table_app, name="table")
 app.add_typer(stream_app, name="stream")
+app.add_typer(row_app, name="row")
 app.add_typer(explain_app, name="explain")
 app.add_typer(token_app, name="token")
 
@@ -51,7 +68,7 @@ def _braid(
     """Many streams, one wide row."""
 
 
-@app.command()
+@app.command(epilog="Example: braid service --warehouse /data/warehouse --clusters clusters.toml")
 def service(
     *,
     warehouse: Warehouse,
@@ -224,7 +241,7 @@ def service(
         )
 
 
-@app.command()
+@app.command(epilog="Example: braid runner --warehouse /data/warehouse --kafka localhost:9092")
 def runner(
     *,
     warehouse: Warehouse,
@@ -232,12 +249,7 @@ def runner(
         str | None,
         typer.Option(help="Name, unique in the warehouse; by default the machine's name."),
     ] = None,
-    kafka: Annotated[
-        str | None,
-        typer.Option(
-            help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"
-        ),
-    ] = None,
+    kafka: Kafka = None,
     clusters: Clusters = None,
     stream: Annotated[
         list[str] | None,
@@ -292,7 +304,7 @@ def runner(
     sys.exit(status)
 
 
-@app.command()
+@app.command(epilog="Example: braid prepare")
 def prepare(*, clusters: Clusters = None) -> None:
     """Download the runner's jars, and archive the classes of Spark's JVM so that runners start faster."""
     require_extra("spark")
@@ -312,6 +324,7 @@ def prepare(*, clusters: Clusters = None) -> None:
 
 
 @app.command(
+    epilog="Example: braid demo --scale 0.05",
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
@@ -324,25 +337,176 @@ def demo(context: typer.Context) -> None:
     sys.exit(run(context.args, prog=context.command_path))
 
 
-@app.command("test")
+@app.command(epilog="Example: braid apply -f shop/ --dry-run")
+def apply(
+    *,
+    files: Annotated[
+        list[str],
+        typer.Option(
+            "--file",
+            "-f",
+            help="YAML or JSON file with declarations, a folder of such files, or - for standard input. May be repeated.",
+            metavar="PATH",
+        ),
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan, and change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            help="Delete the streams of the declared tables that no file declares. Tables are never deleted.",
+        ),
+    ] = False,
+    drop_columns: Annotated[
+        bool,
+        typer.Option("--drop-columns", help="Drop the columns that no file declares any more."),
+    ] = False,
+    api: Api = API,
+    token_file: TokenFile = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Make tables and streams as files declare them: creates, changes and, on demand, deletes.
+
+    The plan is printed first, with each field that changes. What is as declared already stays as it is.
+    """
+    from braid.cli.api.connection import Connection
+    from braid.cli.apply.command import apply as run
+
+    status = run(
+        Connection(api=api, token_file=token_file),
+        files,
+        is_dry_run=dry_run,
+        is_confirmed=yes,
+        prunes=prune,
+        drops_columns=drop_columns,
+        output=output,
+    )
+    sys.exit(status)
+
+
+@app.command(epilog="Example: braid watch shop.orders --every 5")
+def watch(
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(help="database.table; by default all tables", metavar="[TABLE...]"),
+    ] = None,
+    *,
+    every: Annotated[
+        float, typer.Option(min=0.2, help="Seconds between two rounds.", metavar="SECONDS")
+    ] = 2.0,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once", help="Print one round; the exit status is 1 if a stream has failed."
+        ),
+    ] = False,
+    api: Api = API,
+    token_file: TokenFile = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Show streams live: state, lag in seconds and records, rate; the worst first.
+
+    Where the output is no terminal, each round prints a JSON object for each stream.
+    """
+    from braid.cli.api.connection import Connection
+    from braid.cli.arguments import check_table
+    from braid.cli.watch.command import watch as run
+
+    for table in tables or ():
+        check_table(table)
+    status = run(
+        Connection(api=api, token_file=token_file),
+        tables or (),
+        every_seconds=every,
+        is_once=once,
+        output=output,
+    )
+    sys.exit(status)
+
+
+@app.command(
+    epilog="Example: braid completion bash > ~/.local/share/bash-completion/completions/braid"
+)
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="The shell.", metavar="SHELL")],
+) -> None:
+    """Print the script that lets a shell complete commands and options: bash, zsh or fish."""
+    typer.echo(completion_script(shell))
+
+
+@app.command(epilog="Example: braid schema declaration > braid.schema.json")
+def schema(
+    declared: Annotated[
+        Declared, typer.Argument(help="What the JSON Schema describes.", metavar="KIND")
+    ] = Declared.DECLARATION,
+) -> None:
+    """Print a JSON Schema of declarations, for editors: declaration, definition-file, table or stream.
+
+    With the comment `# yaml-language-server: $schema=braid.schema.json` at the beginning of a file, an editor completes and checks it.
+    """
+    typer.echo(json_schema(declared), nl=False)
+
+
+@app.command(epilog="Example: braid doctor --warehouse /data/warehouse --clusters clusters.toml")
+def doctor(
+    *,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
+    clusters: Clusters = None,
+    kafka: Kafka = None,
+    lookup_directory: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder in which the service keeps copies of data files; by default that for temporary files.",
+            metavar="PATH",
+        ),
+    ] = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Check a deployment, and say what to do about each finding. Exits with 1 if something is wrong.
+
+    Through a service: streams, compaction. With --warehouse also the storage, its clock, leases, and Kafka with the topics of streams. Both
+    check this machine: versions, Java, jars, disk.
+    """
+    # Here, not above, as for the other commands.
+    from braid.cli.api.connection import Connection
+    from braid.cli.doctor.command import doctor as run
+
+    status = run(
+        Connection(api=api, token_file=token_file),
+        warehouse,
+        clusters=clusters,
+        kafka=kafka,
+        lookup_directory=lookup_directory,
+        output=output,
+    )
+    sys.exit(status)
+
+
+@app.command("test", epilog="Example: braid test shop/orders.yaml")
 def run_tests(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="JSON files with the declarations of tables and their streams.", metavar="FILE..."
+            help="YAML or JSON files with the declarations of tables and their streams.",
+            metavar="FILE...",
         ),
     ],
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Run the tests of declared tables, without a service, Kafka or Spark."""
     # Here, not above, as for the other commands.
     from braid.cli.table_tests import run
 
-    sys.exit(run(files, as_json=json))
+    sys.exit(run(files, output=output))
 
 
-@app.command()
+@app.command(epilog="Example: braid compact shop.orders --warehouse /data/warehouse")
 def compact(
     tables: Annotated[list[str], typer.Argument(help="database.table", metavar="TABLE...")],
     *,
@@ -369,7 +533,7 @@ def compact(
     sys.exit(compact_tables(warehouse, tables, full=not due, workers=workers))
 
 
-@app.command()
+@app.command(epilog="Example: braid maintain --warehouse /data/warehouse --once")
 def maintain(
     tables: Annotated[
         list[str] | None,
@@ -413,7 +577,7 @@ def maintain(
     sys.exit(status)
 
 
-@app.command()
+@app.command(epilog="Example: braid audit --warehouse /data/warehouse --table shop.orders")
 def audit(
     *,
     warehouse: Warehouse,
@@ -432,9 +596,7 @@ def audit(
     ] = None,
     until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Entries to print, the newest first.")] = 100,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print each entry as a JSON object.")
-    ] = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Print who changed what, when and from where, with the values before and after."""
     # Here, not above, as for the other commands.
@@ -455,11 +617,12 @@ def audit(
             since=since,
             until=until,
             limit=limit,
-            as_json=as_json,
+            output=output,
         )
     sys.exit(status)
 
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    prepare_completion()
     app()

@@ -12,7 +12,7 @@ from typing import Final
 
 import typer
 
-from braid.cli.arguments import EXIT_TRY_AGAIN
+from braid.cli.exits import EXIT_TRY_AGAIN
 from braid.lake import Catalog, MaintenanceService, MaintenanceStats, SystemClock
 from braid.schemas import RunnerProgress
 from braid.telemetry.logs import LogFormat, change_levels_on_signals, set_up_logs

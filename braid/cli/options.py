@@ -1,10 +1,11 @@
-"""Options that several commands have: `--warehouse`, `--clusters`, `--log-format`, `--metrics-port`, `--metrics-host`."""
+"""The options that several commands have, such as `--warehouse`, `--api` and `--output`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from braid.cli.output import OutputFormat
 from braid.telemetry.logs import LogFormat
 
 Warehouse = Annotated[
@@ -29,6 +30,14 @@ MetricsPort = Annotated[
     ),
 ]
 MetricsHost = Annotated[str, typer.Option("--metrics-host", help="Address to listen at for these.")]
+WarehouseInsteadOfApi = Annotated[
+    str | None,
+    typer.Option(
+        "--warehouse",
+        help="Folder or address (s3://…) that holds the tables and the registry; the command then uses it without a service.",
+        metavar="PATH",
+    ),
+]
 Clusters = Annotated[
     Path | None,
     typer.Option(
@@ -37,3 +46,29 @@ Clusters = Annotated[
         metavar="FILE",
     ),
 ]
+Kafka = Annotated[
+    str | None,
+    typer.Option(help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"),
+]
+Api = Annotated[
+    str,
+    typer.Option("--api", envvar="BRAID_API", help="Address of the service.", metavar="URL"),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        help="File with the token for the service; by default the token is in BRAID_TOKEN, if it needs one.",
+        envvar="BRAID_TOKEN_FILE",
+        metavar="FILE",
+    ),
+]
+Output = Annotated[
+    OutputFormat,
+    typer.Option("--output", "-o", help="Form of the output: text for people, JSON or YAML."),
+]
+TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
+StreamName = Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")]
+
+API: Final = "http://127.0.0.1:8080"
+"""Where `braid service` listens by default."""

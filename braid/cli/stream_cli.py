@@ -1,8 +1,6 @@
-"""Declarations of the commands `braid stream …`: `backfill`, `dead-letters` and `replay`, each about one stream.
+"""Declarations of the commands `braid stream …`: `backfill`, `dead-letters` and `replay`; adds those of `stream_service_cli`.
 
-Streams are registered, started and stopped over HTTP.
-
-All these commands are declared in one file; the modules that they call do the work.
+All these commands are declared in two files; the modules that they call do the work.
 """
 
 import os
@@ -14,22 +12,30 @@ from typing import Annotated, Final
 import typer
 
 from braid.cli.extras import require_extra
-from braid.cli.options import Clusters, Warehouse
+from braid.cli.options import (
+    API,
+    Api,
+    Clusters,
+    Kafka,
+    Output,
+    StreamName,
+    TableName,
+    TokenFile,
+    Warehouse,
+    WarehouseInsteadOfApi,
+)
+from braid.cli.output import OutputFormat
+from braid.cli.stream_service_cli import app as service_app
 
 _BACKFILL_NICENESS: Final = 10
 """A stream that runs on the same machine, and the compaction of its table, come first."""
 
 app = typer.Typer(
-    no_args_is_help=True, help="Fill the columns of one stream; show and replay its dead letters."
+    no_args_is_help=True,
+    help="Show, start and stop streams; move them, fill their columns, mend their dead letters.",
 )
+app.add_typer(service_app)
 
-
-TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
-StreamName = Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")]
-Kafka = Annotated[
-    str | None,
-    typer.Option(help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"),
-]
 Reason = Annotated[
     list[str] | None, typer.Option(help="Only letters with this reason. May be repeated.")
 ]
@@ -42,15 +48,12 @@ Offsets = Annotated[
 ]
 
 
-@app.callback()
-def _stream() -> None:
-    """Fill the columns of one stream; show and replay its dead letters."""
-
-
-@app.command()
+@app.command(
+    epilog="Example: braid stream backfill shop.orders payments --warehouse /data/warehouse --from /data/payments.parquet"
+)
 def backfill(
-    table: Annotated[str, typer.Argument(help="database.table", metavar="TABLE")],
-    stream: Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")],
+    table: TableName,
+    stream: StreamName,
     *,
     warehouse: Warehouse,
     source: Annotated[
@@ -73,12 +76,7 @@ def backfill(
         typer.Option(help="Offsets after the last ones: partition:offset,…", metavar="OFFSETS"),
     ] = None,
     clusters: Clusters = None,
-    kafka: Annotated[
-        str | None,
-        typer.Option(
-            help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"
-        ),
-    ] = None,
+    kafka: Kafka = None,
     name: Annotated[
         str, typer.Option(help="Name of the backfill; the same name continues it.")
     ] = "history",
@@ -177,67 +175,99 @@ def backfill(
     sys.exit(status)
 
 
-@app.command("dead-letters")
+@app.command(
+    "dead-letters",
+    epilog="Example: braid stream dead-letters shop.orders payments --reason wrong_type",
+)
 def dead_letters(
     table: TableName,
     stream: StreamName,
     *,
-    warehouse: Warehouse,
-    clusters: Clusters = None,
-    kafka: Kafka = None,
     reason: Reason = None,
     offsets: Offsets = None,
-    limit: Annotated[int, typer.Option(min=1, help="Letters to print, the oldest first.")] = 100,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print each letter as a JSON object.")
-    ] = False,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Letters to print, the oldest first; 0: their numbers alone.")
+    ] = 100,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
+    clusters: Clusters = None,
+    kafka: Kafka = None,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Print dead letters of a stream, and their numbers by reason."""
+    """Print dead letters of a stream, and their numbers by reason.
+
+    The stream's runner reads them for the service. With --warehouse, this process reads Kafka itself.
+    """
+    from braid.cli.arguments import check_stream
+    from braid.cli.letter_arguments import selection
+
+    check_stream(table, stream)
+    chosen = selection(reason or (), offsets or ())
+    if warehouse is None:
+        from braid.cli.api.connection import Connection
+        from braid.cli.api.dead_letters import show as show_over_http
+
+        with Connection(api=api, token_file=token_file).client() as client:
+            found = client.table(table).stream(stream)
+            sys.exit(show_over_http(found, chosen, limit=limit, output=output))
     require_extra("spark")
-    from braid.cli.arguments import (
-        check_table,
-        existing_warehouse,
-        known_clusters,
-        one_line_errors,
-    )
-    from braid.cli.letters import selection, show
+    from braid.cli.arguments import existing_warehouse, known_clusters, one_line_errors
+    from braid.cli.letters import show
 
     path = existing_warehouse(warehouse)
-    check_table(table)
-    chosen = selection(reason or (), offsets or ())
     known = known_clusters(clusters, kafka=kafka)
     with one_line_errors():
-        status = show(path, table, stream, chosen, clusters=known, last=limit, as_json=as_json)
+        status = show(path, table, stream, chosen, clusters=known, last=limit, output=output)
     sys.exit(status)
 
 
-@app.command()
+@app.command(
+    epilog="Example: braid stream replay shop.orders payments --reason wrong_type --wait 60"
+)
 def replay(
     table: TableName,
     stream: StreamName,
     *,
-    warehouse: Warehouse,
-    clusters: Clusters = None,
-    kafka: Kafka = None,
     reason: Reason = None,
     offsets: Offsets = None,
+    wait: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Seconds to wait for the end of the replay; 0: only request it.",
+            metavar="SECONDS",
+        ),
+    ] = 0,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
+    clusters: Clusters = None,
+    kafka: Kafka = None,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Write the records of a stream's dead letters by its present declaration, each once.
 
-    Beside the stream, which may run. Exits with 1 if records are refused again.
+    The stream's runner does it, while the stream goes on. With --warehouse, this process does it itself, to its end. Exits with 1 if
+    records are refused again.
     """
+    from braid.cli.arguments import check_stream
+    from braid.cli.letter_arguments import selection
+
+    check_stream(table, stream)
+    chosen = selection(reason or (), offsets or ())
+    if warehouse is None:
+        from braid.cli.api.connection import Connection
+        from braid.cli.api.dead_letters import replay as replay_over_http
+
+        with Connection(api=api, token_file=token_file).client() as client:
+            found = client.table(table).stream(stream)
+            sys.exit(replay_over_http(found, chosen, wait_seconds=wait, output=output))
     require_extra("spark")
-    from braid.cli.arguments import (
-        check_table,
-        existing_warehouse,
-        known_clusters,
-        one_line_errors,
-    )
-    from braid.cli.letters import replay as run, selection
+    from braid.cli.arguments import existing_warehouse, known_clusters, one_line_errors
+    from braid.cli.letters import replay as run
 
     path = existing_warehouse(warehouse)
-    check_table(table)
-    chosen = selection(reason or (), offsets or ())
     known = known_clusters(clusters, kafka=kafka)
     with one_line_errors():
         status = run(path, table, stream, chosen, clusters=known)

@@ -1,6 +1,6 @@
-"""Declarations of the commands `braid table …`, each about one table.
+"""Declarations of the commands `braid table …` that use a warehouse, each about one table; adds those of `table_service_cli`.
 
-All these commands are declared in one file; the modules that they call do the work.
+All these commands are declared in two files; the modules that they call do the work.
 """
 
 import sys
@@ -11,9 +11,14 @@ from typing import Annotated
 import typer
 
 from braid.cli.alter_clauses import FORMS, NAMES
-from braid.cli.options import Warehouse
+from braid.cli.options import Output, TableName, Warehouse
+from braid.cli.output import OutputFormat
+from braid.cli.table_service_cli import app as service_app
 
-app = typer.Typer(no_args_is_help=True, help="Change, inspect, export and clean up one table.")
+app = typer.Typer(
+    no_args_is_help=True, help="List tables; change, inspect, export and clean up one."
+)
+app.add_typer(service_app)
 tag_app = typer.Typer(no_args_is_help=True, help="Create, list and delete tags of snapshots.")
 app.add_typer(tag_app, name="tag")
 consumer_app = typer.Typer(
@@ -21,7 +26,6 @@ consumer_app = typer.Typer(
 )
 app.add_typer(consumer_app, name="consumer")
 
-TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
 ConsumerName = Annotated[str, typer.Argument(help="Name of the consumer.", metavar="CONSUMER")]
 TagName = Annotated[str, typer.Argument(help="Name of the tag.", metavar="TAG")]
 Snapshot = Annotated[
@@ -36,7 +40,10 @@ Timestamp = Annotated[
 ]
 
 
-@tag_app.command("create")
+@tag_app.command(
+    "create",
+    epilog="Example: braid table tag create shop.orders january --retain '365 d' --warehouse /data/warehouse",
+)
 def create_tag(
     table: TableName,
     tag: TagName,
@@ -60,7 +67,9 @@ def create_tag(
     _run(warehouse, table, lambda path: create(path, table, tag, snapshot, retained_ms))
 
 
-@tag_app.command("list")
+@tag_app.command(
+    "list", epilog="Example: braid table tag list shop.orders --warehouse /data/warehouse"
+)
 def list_tags(table: TableName, *, warehouse: Warehouse) -> None:
     """Print the tags: name, snapshot, time to live."""
     from braid.cli.tags import list_all
@@ -68,7 +77,10 @@ def list_tags(table: TableName, *, warehouse: Warehouse) -> None:
     _run(warehouse, table, lambda path: list_all(path, table))
 
 
-@tag_app.command("delete")
+@tag_app.command(
+    "delete",
+    epilog="Example: braid table tag delete shop.orders january --warehouse /data/warehouse",
+)
 def delete_tag(table: TableName, tag: TagName, *, warehouse: Warehouse) -> None:
     """Delete a tag, and the files that nothing else needs."""
     from braid.cli.tags import delete
@@ -76,7 +88,9 @@ def delete_tag(table: TableName, tag: TagName, *, warehouse: Warehouse) -> None:
     _run(warehouse, table, lambda path: delete(path, table, tag))
 
 
-@tag_app.command("expire")
+@tag_app.command(
+    "expire", epilog="Example: braid table tag expire shop.orders --warehouse /data/warehouse"
+)
 def expire_tags(table: TableName, *, warehouse: Warehouse) -> None:
     """Delete the tags whose time to live is over."""
     from braid.cli.tags import expire
@@ -84,27 +98,9 @@ def expire_tags(table: TableName, *, warehouse: Warehouse) -> None:
     _run(warehouse, table, lambda path: expire(path, table))
 
 
-@app.command()
-def drop(
-    table: TableName,
-    *,
-    warehouse: Warehouse,
-    yes: Annotated[
-        str | None,
-        typer.Option(help="The table's name again, as the confirmation, instead of a prompt."),
-    ] = None,
-    keep_data: Annotated[
-        bool,
-        typer.Option("--keep-data", help="Remove registration and streams; keep the files."),
-    ] = False,
-) -> None:
-    """Drop a table whose streams are stopped: registration, streams and files."""
-    from braid.cli.drop import drop as drop_table
-
-    _run(warehouse, table, lambda path: drop_table(path, table, yes=yes, keep_data=keep_data))
-
-
-@app.command()
+@app.command(
+    epilog="Example: braid table rollback shop.orders --tag january --warehouse /data/warehouse"
+)
 def rollback(
     table: TableName,
     *,
@@ -118,7 +114,9 @@ def rollback(
     _run(warehouse, table, lambda path: roll_back(path, table, snapshot, tag))
 
 
-@app.command()
+@app.command(
+    epilog="Example: braid table rescale shop.orders --buckets 8 --warehouse /data/warehouse"
+)
 def rescale(
     table: TableName,
     *,
@@ -131,7 +129,9 @@ def rescale(
     _run(warehouse, table, lambda path: rescale_table(path, table, buckets))
 
 
-@app.command()
+@app.command(
+    epilog="Example: braid table export shop.orders orders.parquet --where 'total > 100' --warehouse /data/warehouse"
+)
 def export(
     table: TableName,
     target: Annotated[
@@ -184,7 +184,9 @@ def export(
     _run(warehouse, table, lambda path: export_rows(path, table, request))
 
 
-@app.command()
+@app.command(
+    epilog="Example: braid table alter shop.orders 'ADD note STRING' --warehouse /data/warehouse"
+)
 def alter(
     table: TableName,
     changes: Annotated[
@@ -214,7 +216,9 @@ def alter(
     _run(warehouse, table, lambda path: alter_table(path, table, found, is_dry_run=dry_run))
 
 
-@app.command()
+@app.command(
+    epilog="Example: braid table inspect shop.orders snapshots --last 5 --warehouse /data/warehouse"
+)
 def inspect(
     table: TableName,
     view: Annotated[
@@ -244,7 +248,7 @@ def inspect(
             help="With snapshots or compactions: number of newest snapshots to show.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Print a table's snapshots, files, sorted runs and so on."""
     from braid.cli.arguments import read_at
@@ -254,11 +258,13 @@ def inspect(
     _run(
         warehouse,
         table,
-        lambda path: show(path, table, view, at=at, last=last, as_json=json),
+        lambda path: show(path, table, view, at=at, last=last, output=output),
     )
 
 
-@app.command()
+@app.command(
+    epilog="Example: braid table changes shop.orders --after 7 --output json --warehouse /data/warehouse"
+)
 def changes(
     table: TableName,
     *,
@@ -294,7 +300,7 @@ def changes(
     columns: Annotated[
         str | None, typer.Option(help="Column names, comma-separated; by default all.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Print the changes of rows by snapshot: snapshot, kind and values, oldest first."""
     from braid.cli.arguments import bound, refuse
@@ -319,12 +325,15 @@ def changes(
             mode=mode,
             consumer=consumer,
             columns=None if columns is None else columns.split(","),
-            as_json=json,
+            output=output,
         ),
     )
 
 
-@app.command("clean-orphans")
+@app.command(
+    "clean-orphans",
+    epilog="Example: braid table clean-orphans shop.orders --warehouse /data/warehouse",
+)
 def clean_orphans(
     table: TableName,
     *,
@@ -340,7 +349,9 @@ def clean_orphans(
     _run(warehouse, table, lambda path: clean(path, table, min_age_ms=min_age_ms, delete=delete))
 
 
-@app.command("expire")
+@app.command(
+    "expire", epilog="Example: braid table expire shop.orders --dry-run --warehouse /data/warehouse"
+)
 def expire_snapshots(
     table: TableName,
     *,
@@ -380,7 +391,9 @@ def expire_snapshots(
     )
 
 
-@consumer_app.command("list")
+@consumer_app.command(
+    "list", epilog="Example: braid table consumer list shop.orders --warehouse /data/warehouse"
+)
 def list_all_consumers(table: TableName, *, warehouse: Warehouse) -> None:
     """Print consumers and leases: name, oldest snapshot needed, last write or end of the lease."""
     from braid.cli.expiry import list_consumers
@@ -388,7 +401,10 @@ def list_all_consumers(table: TableName, *, warehouse: Warehouse) -> None:
     _run(warehouse, table, lambda path: list_consumers(path, table))
 
 
-@consumer_app.command("reset")
+@consumer_app.command(
+    "reset",
+    epilog="Example: braid table consumer reset shop.orders billing --snapshot 7 --warehouse /data/warehouse",
+)
 def reset_one_consumer(
     table: TableName,
     consumer: ConsumerName,
@@ -404,7 +420,10 @@ def reset_one_consumer(
     _run(warehouse, table, lambda path: reset_consumer(path, table, consumer, snapshot))
 
 
-@consumer_app.command("delete")
+@consumer_app.command(
+    "delete",
+    epilog="Example: braid table consumer delete shop.orders billing --warehouse /data/warehouse",
+)
 def delete_one_consumer(table: TableName, consumer: ConsumerName, *, warehouse: Warehouse) -> None:
     """Delete a consumer, so that it keeps no snapshots any more."""
     from braid.cli.expiry import delete_consumer

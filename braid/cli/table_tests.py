@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-import orjson
 import typer
 
-from braid.cli.arguments import EXIT_USAGE
-from braid.cli.definition_files import DefinitionsRefused, read_definitions
+from braid.cli.declarations import DeclarationsRefused
+from braid.cli.definition_files import read_definitions
+from braid.cli.exits import EXIT_USAGE
+from braid.cli.output import OutputFormat, plain, print_document
 from braid.lake import SystemClock
 from braid.schemas import CaseOutcome, CaseResult, TableTestReport
 from braid.service.control.table_tests.table_run import run_tests
@@ -23,19 +24,19 @@ _MARKS: Final = {
 _INDENT: Final = " " * 10
 
 
-def run(paths: Sequence[Path], *, as_json: bool) -> int:
+def run(paths: Sequence[Path], *, output: OutputFormat) -> int:
     """Run the tests of definition files, print the results, and return the exit status.
 
     Args:
         paths: The files.
-        as_json: Whether to print one JSON object, with the report of each table by its name.
+        output: The form of the output; as JSON or YAML one object, with the report of each table by its name.
 
     Returns:
         0 if every test has passed and there is one, 1 if not, 2 if the declarations break rules.
     """
     try:
         documents = read_definitions(paths)
-    except DefinitionsRefused as refused:
+    except DeclarationsRefused as refused:
         for line in refused.lines:
             typer.echo(f"error: {line}", err=True)
         return EXIT_USAGE
@@ -46,12 +47,11 @@ def run(paths: Sequence[Path], *, as_json: bool) -> int:
         )
         for document in documents
     }
-    if as_json:
-        content = {name: report.model_dump(mode="json") for name, report in reports.items()}
-        typer.echo(orjson.dumps(content, option=orjson.OPT_INDENT_2).decode())
-    else:
+    if output is OutputFormat.TABLE:
         for line in _lines(reports):
             typer.echo(line)
+    else:
+        print_document({name: plain(report) for name, report in reports.items()}, output)
     results = [result for report in reports.values() for result in report.cases]
     is_passed = all(result.outcome is CaseOutcome.PASSED for result in results)
     return 0 if results and is_passed else 1

@@ -1,4 +1,4 @@
-"""All generated pages, by path."""
+"""All generated pages and JSON Schemas, by path."""
 
 from pathlib import Path
 
@@ -6,7 +6,9 @@ from braid.lake.declaration.engine_declarations import ENGINES
 from braid.lake.merge.functions.registry import FUNCTIONS
 from braid.lake.options.table_options import OPTIONS
 from docs.generator import engine_pages, function_pages, trap_pages
+from docs.generator.command_line_page import PAGE as COMMANDS_PAGE, command_line_page
 from docs.generator.declarations.declaration_pages import declaration_links, declaration_pages
+from docs.generator.json_schemas import json_schemas
 from docs.generator.metric_page import PAGE as METRICS_PAGE, metric_page
 from docs.generator.operation_pages import openapi_document, operation_pages
 from docs.generator.option_page import PAGE as OPTIONS_PAGE, option_page
@@ -31,6 +33,8 @@ def generated_pages(root: Path) -> dict[str, str]:
         OPTIONS_PAGE: option_page(OPTIONS.values()),
         TRAPS_PAGE: trap_pages.trap_page(found),
         **declaration_pages(),
+        **json_schemas(),
+        COMMANDS_PAGE: command_line_page(),
         **operation_pages(openapi_document(), declaration_links(folder="../declarations/")),
         GUIDE: _with_traps((root / GUIDE).read_text(encoding="utf-8"), trap_pages.trap_list(found)),
     }

@@ -225,7 +225,7 @@ def test_dead_letters_are_listed_and_replayed_by_commands_and_over_http(bed: Ing
         second = client.get(letters, params=page).json()
         declared = {"topic": topic, "trigger_ms": 100, "partitioned_by_key": True}
         listed = letters_command(bed, "dead-letters", "--limit", "2")
-        as_json = letters_command(bed, "dead-letters", "--json", "--reason", "malformed")
+        as_json = letters_command(bed, "dead-letters", "--output", "json", "--reason", "malformed")
         client.put(stream, json=declared).raise_for_status()
         chosen = ("--reason", "too_large", "--offsets", "0:0-1")
         replayed = letters_command(bed, "replay", *chosen)

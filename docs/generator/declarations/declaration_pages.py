@@ -15,6 +15,7 @@ from braid.schemas import (
     TableSpec,
     TableTests,
 )
+from braid.schemas.declaration_document import StreamDeclaration, TableDeclaration
 from braid.schemas.message_format import ChangeFormat, KeyFormat, RowFormat
 from docs.generator.declarations import declared_examples as examples
 from docs.generator.declarations.cluster_file_page import cluster_file_page
@@ -126,10 +127,16 @@ def _pages() -> tuple[DeclarationPage, ...]:
         DeclarationPage(
             stem="definition-files",
             title="Definition files",
-            introduction="Files with the declarations of a table and its streams, for "
-            "[`braid test`](../../guides/table-tests.md).",
-            roots=(DefinitionFile,),
-            examples={"`shop.visits`": examples.VISITS},
+            introduction="YAML or JSON documents that declare tables and streams by name, for "
+            "[`braid apply`](../../guides/command-line.md#declare-in-files) and "
+            "[`braid test`](../../guides/table-tests.md): a table with its streams, or each by itself with its `kind`. "
+            "`schemas/json` has the JSON Schemas for editors, `schemas/examples` has complete files.",
+            roots=(DefinitionFile, TableDeclaration, StreamDeclaration),
+            examples={
+                "`shop.visits`": examples.VISITS,
+                "A table by itself": examples.TABLE_BY_ITSELF,
+                "A stream by itself": examples.STREAM_BY_ITSELF,
+            },
         ),
     )
 

@@ -20,6 +20,7 @@ from braid.schemas import (
     SchemaChanges,
     StreamDefinition,
 )
+from braid.schemas.declaration_document import StreamDeclaration, TableDeclaration
 
 ORDERS: Final[dict[str, Any]] = {
     "name": "shop.orders",
@@ -380,6 +381,19 @@ CHANGES: Final[dict[str, Any]] = {
 """Changes of the table `shop.orders`."""
 
 
+TABLE_BY_ITSELF: Final = {
+    "kind": "Table",
+    "name": VISITS["name"],
+    "spec": VISITS["table"],
+}
+STREAM_BY_ITSELF: Final = {
+    "kind": "Stream",
+    "table": VISITS["name"],
+    "name": "visits",
+    "spec": VISITS["streams"]["visits"],
+}
+
+
 def declared() -> Iterator[Contract]:
     """Yield the contracts of all examples."""
     for file in FILES:
@@ -388,3 +402,5 @@ def declared() -> Iterator[Contract]:
         yield StreamDefinition.model_validate({"topic": "t", "format": declared_format})
     yield AggregateSpec.model_validate(OWN_FUNCTION)
     yield SchemaChanges.model_validate(CHANGES)
+    yield TableDeclaration.model_validate(TABLE_BY_ITSELF)
+    yield StreamDeclaration.model_validate(STREAM_BY_ITSELF)

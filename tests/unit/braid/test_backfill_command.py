@@ -61,7 +61,7 @@ def test_an_error_is_reported_for_the_status_of_the_stream(
         ["stream", "backfill", TABLE, "s", *arguments, f"--rejects={rejects}", "--rejects-max=0"],
     )
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert niceness == [10]
     report = BackfillReports(bed.file_io, bed.warehouse, SystemClock()).read(
         TABLE, "s", ["history"]
@@ -81,7 +81,7 @@ def test_a_stream_that_is_not_registered_is_refused_in_one_line(tmp_path: Path) 
         ["stream", "backfill", TABLE, "x", f"--warehouse={bed.warehouse}", f"--from={bed.files}"],
     )
 
-    assert result.exit_code == 2, result.exception
+    assert result.exit_code == 3, result.exception
     (line,) = result.stderr.splitlines()
     assert line.startswith("error: ")
     assert "x" in line

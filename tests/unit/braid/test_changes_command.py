@@ -39,7 +39,7 @@ def test_they_are_printed_as_json_from_where_a_consumer_continues(warehouse: Pat
     Catalog(str(warehouse)).table(TABLE).reset_consumer("billing", 2)
 
     done = run_braid(
-        *("table", "changes", TABLE, "--consumer", "billing", "--columns", "v", "--json"),
+        *("table", "changes", TABLE, "--consumer", "billing", "--columns", "v", "--output", "json"),
         *("--warehouse", str(warehouse)),
     )
 

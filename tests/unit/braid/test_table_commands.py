@@ -79,7 +79,7 @@ def test_a_table_whose_streams_run_is_not_rolled_back(tmp_path: Path) -> None:
     registrar.apply_verb(TABLE, "sales", Verb.STOP)
     done = run(tmp_path, "rollback", TABLE, "--snapshot", "1")
 
-    assert refused.returncode == 2
+    assert refused.returncode == 4
     assert refused.stderr == (
         "error: streams of shop.orders are not stopped: sales (desired state RUNNING); hint: stop them and wait "
         "until their runners have released them\n"
@@ -170,7 +170,7 @@ def test_a_registered_table_is_rescaled_while_its_streams_run(tmp_path: Path) ->
 
 def test_a_table_is_inspected(warehouse: Path) -> None:
     as_text = run(warehouse, "inspect", TABLE, "snapshots", "--last", "2")
-    as_json = run(warehouse, "inspect", TABLE, "levels", "--snapshot", "2", "--json")
+    as_json = run(warehouse, "inspect", TABLE, "levels", "--snapshot", "2", "--output", "json")
 
     assert (as_text.stderr, as_text.returncode) == ("", 0)
     names, *lines = [line.split() for line in as_text.stdout.splitlines()]

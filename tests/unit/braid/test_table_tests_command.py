@@ -51,7 +51,7 @@ def test_the_status_is_0_only_if_every_test_has_passed_and_there_is_one(tmp_path
 
 
 def test_the_results_are_json_on_demand(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["test", "--json", definition_file(tmp_path, RIGHT)])
+    result = CliRunner().invoke(app, ["test", "--output", "json", definition_file(tmp_path, RIGHT)])
 
     assert json.loads(result.stdout) == {
         "shop.orders": {

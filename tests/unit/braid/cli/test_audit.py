@@ -41,7 +41,7 @@ def run(warehouse: Path, *arguments: str) -> Result:
 
 
 def audit(warehouse: Path, *arguments: str) -> list[dict[str, Any]]:
-    result = run(warehouse, "audit", "--json", *arguments)
+    result = run(warehouse, "audit", "--output", "json", *arguments)
     assert result.exit_code == 0, result.output
     return [json.loads(line) for line in result.output.splitlines()]
 

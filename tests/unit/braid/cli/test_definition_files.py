@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import typer
 
-from braid.cli.definition_files import DefinitionsRefused, read_definitions
+from braid.cli.declarations import DeclarationsRefused
+from braid.cli.definition_files import read_definitions
 from tests.unit.registry.shop import ORDERS
 
 SALES = {"topic": "orders"}
@@ -49,10 +50,10 @@ def test_a_table_and_its_streams_may_be_in_several_files(tmp_path: Path) -> None
             [{"name": "shop.orders", "streams": {"sales": SALES}}],
             "shop.orders: no file has the table",
         ),
-        ([{"name": "a.b", "table": ORDERS}] * 2, "1.json: another file has the table a.b"),
+        ([{"name": "a.b", "table": ORDERS}] * 2, "1.json: a.b is declared at "),
         (
             [{"name": "a.b", "table": ORDERS}, *[{"name": "a.b", "streams": {"sales": SALES}}] * 2],
-            "2.json: another file has the stream sales of a.b",
+            "2.json: a.b/sales is declared at ",
         ),
         (
             [{"name": "a.b", "table": ORDERS | {"buckets": 0}}],
@@ -60,18 +61,18 @@ def test_a_table_and_its_streams_may_be_in_several_files(tmp_path: Path) -> None
         ),
         (
             [{"name": "a.b", "table": ORDERS, "streams": {"sales": {**SALES, "trigger_ms": 1}}}],
-            "a.b: streams.sales.trigger_ms: ",
+            "a.b/sales: trigger_ms: ",
         ),
         (
             [{"name": "a.b", "table": ORDERS, "streams": {"x": {**SALES, "where": "price >"}}}],
-            "a.b: streams.x.where: ",
+            "a.b/x: where: ",
         ),
     ],
 )
 def test_problems_of_declarations_are_lines(
     tmp_path: Path, contents: list[Any], expected: str
 ) -> None:
-    with pytest.raises(DefinitionsRefused) as refused:
+    with pytest.raises(DeclarationsRefused) as refused:
         read_definitions(files(tmp_path, *contents))
 
     assert any(expected in line for line in refused.value.lines), refused.value.lines
@@ -80,24 +81,40 @@ def test_problems_of_declarations_are_lines(
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("{", "expected JSON: Expecting property name"),
-        ("[]", "Input should be"),
+        ("[]", "expected an object with a `kind` of `Table`, `Stream`"),
+        ({"kind": "View"}, "expected an object with a `kind` of `Table`, `Stream`"),
         ({"table": ORDERS}, "name: Field required"),
-        ({"name": "orders"}, "name: expected database.table, found 'orders'"),
+        ({"name": "a.b"}, "expected a `table`, or `streams`"),
+        ({"name": "orders", "table": ORDERS}, "expected database.table, found 'orders'"),
         ({"name": "a.b", "table": ORDERS | {"odd": 1}}, "table.odd: Extra inputs"),
         ({"name": "a.b", "table": ORDERS | {"primary_key": []}}, "table.primary_key: "),
+        ({"kind": "Table", "name": "a.b", "spec": ORDERS | {"odd": 1}}, "spec.odd: Extra inputs"),
+        ({"kind": "Stream", "table": "a.b", "name": "x/y", "spec": SALES}, "found 'x/y'"),
     ],
 )
-def test_a_file_that_cannot_be_read_ends_the_command_with_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: Any, expected: str
+def test_a_document_that_breaks_its_contract_is_a_line(
+    tmp_path: Path, content: Any, expected: str
 ) -> None:
-    with pytest.raises(typer.Exit) as left:
+    with pytest.raises(DeclarationsRefused) as refused:
         read_definitions(files(tmp_path, content))
 
-    assert left.value.exit_code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: FILE '{tmp_path}/0.json': ")
-    assert expected in line
+    assert any(expected in line for line in refused.value.lines), refused.value.lines
+    assert all(line.startswith(f"{tmp_path}/0.json") for line in refused.value.lines)
+
+
+def test_a_document_with_a_kind_is_read_like_one_without(tmp_path: Path) -> None:
+    with_kinds = read_definitions(
+        files(
+            tmp_path,
+            {"kind": "Table", "name": "shop.orders", "spec": ORDERS},
+            {"kind": "Stream", "table": "shop.orders", "name": "sales", "spec": SALES},
+        )
+    )
+    without = read_definitions(
+        files(tmp_path, {"name": "shop.orders", "table": ORDERS, "streams": {"sales": SALES}})
+    )
+
+    assert with_kinds == without
 
 
 def test_a_file_that_does_not_exist_ends_the_command_with_one_line(

@@ -110,7 +110,7 @@ def test_a_missing_table_is_refused_in_one_line(tmp_path: Path) -> None:
     done = once(tmp_path, "shop.orders")
 
     assert done.stderr.startswith("error: no table at")
-    assert done.returncode == 2
+    assert done.returncode == 3
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from braid.cli.letters import selection
+from braid.cli.letter_arguments import selection
 from braid.schemas import LetterSelection, OffsetSpan
 
 
