@@ -58,7 +58,8 @@ def test_the_guide_leads_from_a_file_to_a_row(
 @contextmanager
 def _service(warehouse: str, clusters: Path, port: int, directory: Path) -> Iterator[None]:
     """Run a service until it answers `braid`."""
-    arguments = ("--warehouse", warehouse, "--clusters", str(clusters), "--port", str(port))
+    options = ("--clusters", str(clusters), "--port", str(port), "--no-access-control")
+    arguments = ("--warehouse", warehouse, *options)
     with Supervisor(directory / "logs") as supervisor:
         child = supervisor.start_module("service", "braid", "service", *arguments)
         child.wait_ready(lambda: _braid("table", "list")[0] == 0, timeout_s=PATIENCE_S)
