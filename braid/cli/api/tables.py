@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from braid.cli.output import NOTHING, TextTable, cell, facts
 from braid.schemas import MaintenanceStatus, TableCompleteness
-from braid.schemas.api import TableList, TableName, TableView
+from braid.schemas.api import TableView
+from braid.schemas.resource_lists import TableList, TableSummary
 
 if TYPE_CHECKING:
     from braid.client import Client
@@ -17,7 +18,7 @@ def table_list(client: "Client") -> TableList:
     Raises:
         BraidError: The service refuses, or does not answer.
     """
-    tables: list[TableName] = []
+    tables: list[TableSummary] = []
     token: str | None = None
     while True:
         page = client.tables(page_token=token)
@@ -32,7 +33,7 @@ def table_names(client: "Client") -> list[str]:
     return [f"{table.database}.{table.name}" for table in table_list(client).tables]
 
 
-def tables_text(tables: Iterable[TableName]) -> TextTable:
+def tables_text(tables: Iterable[TableSummary]) -> TextTable:
     """Return a line for each table."""
     return TextTable(
         columns=("table",), rows=[(f"{table.database}.{table.name}",) for table in tables]
