@@ -1,5 +1,7 @@
 """Changes of what a table is stored as, tags, buckets and snapshots, as the audit log has them."""
 
+from typing import TypeAlias
+
 from braid.lake import Table
 from braid.schemas import (
     AuditAction,
@@ -13,6 +15,8 @@ from braid.schemas import (
     TagDeletionRequest,
 )
 from braid.schemas.field_problems import json_pointer
+
+Maintenance: TypeAlias = CompactionRequest | SnapshotExpiryRequest | OrphanCleaningRequest
 
 
 def tag_change(
@@ -52,16 +56,27 @@ def operation_change(
         case RollbackRequest(snapshot_id=snapshot_id, tag=tag):
             target = snapshot_id if tag is None else tag
             return AuditAction.ROLL_BACK_TABLE, rollback_change(table, target)
+        case CompactionRequest() | SnapshotExpiryRequest() | OrphanCleaningRequest() as request:
+            return maintenance_change(request, json_pointer(("operations", operation.id)))
+
+
+def maintenance_change(
+    request: Maintenance, pointer: str | None = None
+) -> tuple[AuditAction, AuditChange] | None:
+    """Return the action and the change that maintenance of a table makes; None: a dry run, which changes nothing.
+
+    Args:
+        request: The work.
+        pointer: JSON pointer of the operation that does it; None: a command does it, and the pointer is the kind of work.
+    """
+    match request:
+        case CompactionRequest():
+            action = AuditAction.COMPACT_TABLE
         case SnapshotExpiryRequest(dry_run=True) | OrphanCleaningRequest(dry_run=True):
             return None
-        case CompactionRequest():
-            return AuditAction.COMPACT_TABLE, _requested(operation)
         case SnapshotExpiryRequest():
-            return AuditAction.EXPIRE_SNAPSHOTS, _requested(operation)
+            action = AuditAction.EXPIRE_SNAPSHOTS
         case OrphanCleaningRequest():
-            return AuditAction.CLEAN_ORPHAN_FILES, _requested(operation)
-
-
-def _requested(operation: OperationDocument) -> AuditChange:
-    after = operation.request.model_dump(mode="json")
-    return AuditChange(pointer=json_pointer(("operations", operation.id)), after=after)
+            action = AuditAction.CLEAN_ORPHAN_FILES
+    after = request.model_dump(mode="json")
+    return action, AuditChange(pointer=pointer or json_pointer((request.kind,)), after=after)

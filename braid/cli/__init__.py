@@ -5,8 +5,11 @@ the runner and the demo.
 
 | module | what |
 |---|---|
-| `main` | the program, and the commands that are not about one table, stream or row |
+| `main` | the program, and the commands that start processes or work on whole warehouses |
+| `deployment_cli` | the commands about a deployment: `apply`, `watch`, `doctor`, `audit` |
+| `operation_cli` | the commands `braid operation …` |
 | `table_cli`, `table_service_cli` | the commands `braid table …` that use a warehouse, and those that use a service |
+| `consumer_cli`, `consumers` | the commands `braid table consumer …` |
 | `stream_cli`, `stream_service_cli` | the commands `braid stream …` |
 | `row_cli` | the commands `braid row …` |
 | `explain_cli` | the commands `braid explain …` |
@@ -24,7 +27,7 @@ the runner and the demo.
 | `compaction`, `maintenance` | `compact`, `maintain` |
 | `alter`, `alter_clauses` | `table alter`; the parser of its clauses |
 | `changes`, `inspection`, `export/` | `table changes`, `table inspect`, `table export` |
-| `expiry`, `tags`, `rollback` | `table expire` and `consumer`, `table tag`, `table rollback` |
+| `expiry`, `tags`, `rollback` | `table expire`, `table tag`, `table rollback` |
 | `audit` | `audit`; the actor of commands, and entries of changes that commands make without the registry |
 | `drop`, `orphans`, `rescale` | `table drop`, `table clean-orphans`, `table rescale` |
 """

@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 import typer
 
 from braid.cli.arguments import one_line_errors
+from braid.cli.audit import record_maintenance
 from braid.cli.exits import EXIT_TRY_AGAIN
 from braid.lake import (
     Catalog,
@@ -19,6 +20,7 @@ from braid.lake import (
     LakeError,
     Table,
 )
+from braid.schemas import CompactionRequest
 
 
 def compact_tables(
@@ -40,14 +42,22 @@ def compact_tables(
     """
     _show_progress()
     catalog = Catalog(warehouse)
+
+    def attempt(identifier: str, compact: Callable[[Table], int]) -> int:
+        try:
+            with one_line_errors():
+                table = catalog.table(identifier)
+                record_maintenance(warehouse, identifier, CompactionRequest(full=full))
+                return compact(table)
+        except typer.Exit as ended:
+            return ended.exit_code
+
     if workers is None:
-        statuses = [
-            _try(catalog, name, lambda table: _compact(table, full=full)) for name in identifiers
-        ]
+        statuses = [attempt(name, lambda table: _compact(table, full=full)) for name in identifiers]
     else:
         with CompactionPool(workers=workers) as pool:
             statuses = [
-                _try(catalog, name, lambda table: _compact_with(pool, table, full=full))
+                attempt(name, lambda table: _compact_with(pool, table, full=full))
                 for name in identifiers
             ]
     return exit_status(statuses)
@@ -62,14 +72,6 @@ def exit_status(statuses: Sequence[int]) -> int:
     """
     failed = [status for status in statuses if status not in (0, EXIT_TRY_AGAIN)]
     return failed[0] if failed else max(statuses, default=0)
-
-
-def _try(catalog: Catalog, identifier: str, compact: Callable[[Table], int]) -> int:
-    try:
-        with one_line_errors():
-            return compact(catalog.table(identifier))
-    except typer.Exit as ended:
-        return ended.exit_code
 
 
 def _compact(table: Table, *, full: bool) -> int:

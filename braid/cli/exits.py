@@ -32,8 +32,10 @@ from braid.lake import (
 from braid.registry.errors import (
     DefinitionRefused,
     NoRunnerAnswers,
+    OperationNotFound,
     RegistryError,
     StreamNotFound,
+    TooManyOperations,
 )
 
 EXIT_FAILED: Final = 1
@@ -61,6 +63,7 @@ _EXIT_OF_STATUS: Final[Mapping[int, int]] = {
 _EXIT_OF_ERROR: Final[Sequence[tuple[type[Exception], int]]] = (
     (TableNotFound, EXIT_NOT_FOUND),
     (StreamNotFound, EXIT_NOT_FOUND),
+    (OperationNotFound, EXIT_NOT_FOUND),
     (ChangesExpired, EXIT_NOT_FOUND),
     (LeaseLost, EXIT_NOT_FOUND),
     (TableExists, EXIT_CONFLICT),
@@ -73,6 +76,7 @@ _EXIT_OF_ERROR: Final[Sequence[tuple[type[Exception], int]]] = (
     (StreamFenced, EXIT_CONFLICT),
     (OffsetMismatch, EXIT_CONFLICT),
     (NoRunnerAnswers, EXIT_TRY_AGAIN),
+    (TooManyOperations, EXIT_TRY_AGAIN),
     (DefinitionRefused, EXIT_USAGE),
     (RegistryError, EXIT_CONFLICT),
     (LakeError, EXIT_FAILED),

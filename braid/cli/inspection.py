@@ -1,16 +1,14 @@
-"""Implementation of `braid table inspect` (declared in `table_cli`): a view of a table's metadata on stdout, a record for each row.
+"""Implementation of `braid table inspect` (declared in `table_service_cli`): a view of a table's metadata on stdout, a record for each row.
 
 The engine's `Inspection` makes the views (snapshots, files and so on).
 """
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-import pyarrow as pa
-import typer
-
-from braid.cli.output import OutputFormat, print_record
+from braid.cli.output import OutputFormat, TextTable, cell, print_record, print_table
 from braid.lake import Catalog, ReadAt
+from braid.service.control.inspection import json_rows
 
 
 def show(
@@ -27,47 +25,35 @@ def show(
     Raises:
         LakeError: What `Inspection.view` raises.
     """
-    inspection = Catalog(warehouse).table(identifier).inspect
-    rows = inspection.view(view, at=at, last=last)
-    if output is OutputFormat.TABLE:
-        for line in text_lines(rows):
-            typer.echo(line)
-        return 0
-    for row in rows.to_pylist():
-        print_record({name: _plain(value) for name, value in row.items()}, output)
+    found = Catalog(warehouse).table(identifier).inspect.view(view, at=at, last=last)
+    print_view(found.column_names, json_rows(found), output)
     return 0
 
 
-def text_lines(view: pa.Table) -> list[str]:
-    """Return a line of column names and a line per row, aligned; numbers are right-aligned."""
-    columns = [[name, *map(_text, view.column(name).to_pylist())] for name in view.column_names]
-    aligned = [
-        _aligned(texts, is_number=pa.types.is_integer(field.type))
-        for texts, field in zip(columns, view.schema, strict=True)
-    ]
-    return ["  ".join(cells).rstrip() for cells in zip(*aligned, strict=True)]
+def print_view(
+    columns: Sequence[str], rows: Sequence[dict[str, Any]], output: OutputFormat
+) -> None:
+    """Print the rows of a view, JSON values by column; as text they are aligned."""
+    if output is OutputFormat.TABLE:
+        print_table(view_text(columns, rows))
+        return
+    for row in rows:
+        print_record(row, output)
 
 
-def _aligned(texts: Sequence[str], *, is_number: bool) -> list[str]:
-    width = max(map(len, texts))
-    return [text.rjust(width) if is_number else text.ljust(width) for text in texts]
+def view_text(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> TextTable:
+    """Return a line for each row; numbers are aligned at the right."""
+    numbers = (name for name in columns if _are_numbers(row[name] for row in rows))
+    return TextTable(
+        columns=columns,
+        rows=[[_text(row[name]) for name in columns] for row in rows],
+        numbers=frozenset(numbers),
+    )
+
+
+def _are_numbers(values: Iterable[object]) -> bool:
+    return all(value is None or type(value) is int for value in values)
 
 
 def _text(value: object) -> str:
-    plain = _plain(value)
-    if plain is None:
-        return "-"
-    if isinstance(plain, bool):
-        return "yes" if plain else "no"
-    if isinstance(plain, list):
-        return ", ".join(map(str, plain))
-    return str(plain)
-
-
-def _plain(value: object) -> object:
-    if not isinstance(value, datetime):
-        return value
-    if value.tzinfo is None:
-        return value.isoformat(timespec="milliseconds")
-    text = value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
-    return f"{text}Z"
+    return ", ".join(map(str, value)) if isinstance(value, list) else cell(value)

@@ -1,4 +1,4 @@
-"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `apply`, `test`, `compact`, `maintain`, `audit`; adds the others.
+"""Command line `braid`: declares the processes, such as `service` and `runner`, and `test`, `compact`, `maintain`; adds the other commands.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
 and a runner must not load the web framework. The demo parses its arguments itself.
@@ -13,21 +13,19 @@ from typing import Annotated
 import typer
 
 from braid.cli.completion import Shell, completion_script, prepare_completion
+from braid.cli.deployment_cli import app as deployment_app
 from braid.cli.explain_cli import app as explain_app
 from braid.cli.extras import require_extra
 from braid.cli.json_schemas import Declared, json_schema
+from braid.cli.operation_cli import app as operation_app
 from braid.cli.options import (
-    API,
-    Api,
     Clusters,
     Kafka,
     LogFormatOption,
     MetricsHost,
     MetricsPort,
     Output,
-    TokenFile,
     Warehouse,
-    WarehouseInsteadOfApi,
 )
 from braid.cli.output import OutputFormat
 from braid.cli.row_cli import app as row_app
@@ -42,9 +40,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Many streams, one wide row.",
 )
+app.add_typer(deployment_app)
 app.add_typer(table_app, name="table")
 app.add_typer(stream_app, name="stream")
 app.add_typer(row_app, name="row")
+app.add_typer(operation_app, name="operation")
 app.add_typer(explain_app, name="explain")
 app.add_typer(token_app, name="token")
 
@@ -337,96 +337,6 @@ def demo(context: typer.Context) -> None:
     sys.exit(run(context.args, prog=context.command_path))
 
 
-@app.command(epilog="Example: braid apply -f shop/ --dry-run")
-def apply(
-    *,
-    files: Annotated[
-        list[str],
-        typer.Option(
-            "--file",
-            "-f",
-            help="YAML or JSON file with declarations, a folder of such files, or - for standard input. May be repeated.",
-            metavar="PATH",
-        ),
-    ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan, and change nothing.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    prune: Annotated[
-        bool,
-        typer.Option(
-            "--prune",
-            help="Delete the streams of the declared tables that no file declares. Tables are never deleted.",
-        ),
-    ] = False,
-    drop_columns: Annotated[
-        bool,
-        typer.Option("--drop-columns", help="Drop the columns that no file declares any more."),
-    ] = False,
-    api: Api = API,
-    token_file: TokenFile = None,
-    output: Output = OutputFormat.TABLE,
-) -> None:
-    """Make tables and streams as files declare them: creates, changes and, on demand, deletes.
-
-    The plan is printed first, with each field that changes. What is as declared already stays as it is.
-    """
-    from braid.cli.api.connection import Connection
-    from braid.cli.apply.command import apply as run
-
-    status = run(
-        Connection(api=api, token_file=token_file),
-        files,
-        is_dry_run=dry_run,
-        is_confirmed=yes,
-        prunes=prune,
-        drops_columns=drop_columns,
-        output=output,
-    )
-    sys.exit(status)
-
-
-@app.command(epilog="Example: braid watch shop.orders --every 5")
-def watch(
-    tables: Annotated[
-        list[str] | None,
-        typer.Argument(help="database.table; by default all tables", metavar="[TABLE...]"),
-    ] = None,
-    *,
-    every: Annotated[
-        float, typer.Option(min=0.2, help="Seconds between two rounds.", metavar="SECONDS")
-    ] = 2.0,
-    once: Annotated[
-        bool,
-        typer.Option(
-            "--once", help="Print one round; the exit status is 1 if a stream has failed."
-        ),
-    ] = False,
-    api: Api = API,
-    token_file: TokenFile = None,
-    output: Output = OutputFormat.TABLE,
-) -> None:
-    """Show streams live: state, lag in seconds and records, rate; the worst first.
-
-    Where the output is no terminal, each round prints a JSON object for each stream.
-    """
-    from braid.cli.api.connection import Connection
-    from braid.cli.arguments import check_table
-    from braid.cli.watch.command import watch as run
-
-    for table in tables or ():
-        check_table(table)
-    status = run(
-        Connection(api=api, token_file=token_file),
-        tables or (),
-        every_seconds=every,
-        is_once=once,
-        output=output,
-    )
-    sys.exit(status)
-
-
 @app.command(
     epilog="Example: braid completion bash > ~/.local/share/bash-completion/completions/braid"
 )
@@ -448,43 +358,6 @@ def schema(
     With the comment `# yaml-language-server: $schema=braid.schema.json` at the beginning of a file, an editor completes and checks it.
     """
     typer.echo(json_schema(declared), nl=False)
-
-
-@app.command(epilog="Example: braid doctor --warehouse /data/warehouse --clusters clusters.toml")
-def doctor(
-    *,
-    api: Api = API,
-    token_file: TokenFile = None,
-    warehouse: WarehouseInsteadOfApi = None,
-    clusters: Clusters = None,
-    kafka: Kafka = None,
-    lookup_directory: Annotated[
-        str | None,
-        typer.Option(
-            help="Folder in which the service keeps copies of data files; by default that for temporary files.",
-            metavar="PATH",
-        ),
-    ] = None,
-    output: Output = OutputFormat.TABLE,
-) -> None:
-    """Check a deployment, and say what to do about each finding. Exits with 1 if something is wrong.
-
-    Through a service: streams, compaction. With --warehouse also the storage, its clock, leases, and Kafka with the topics of streams. Both
-    check this machine: versions, Java, jars, disk.
-    """
-    # Here, not above, as for the other commands.
-    from braid.cli.api.connection import Connection
-    from braid.cli.doctor.command import doctor as run
-
-    status = run(
-        Connection(api=api, token_file=token_file),
-        warehouse,
-        clusters=clusters,
-        kafka=kafka,
-        lookup_directory=lookup_directory,
-        output=output,
-    )
-    sys.exit(status)
 
 
 @app.command("test", epilog="Example: braid test shop/orders.yaml")
@@ -573,51 +446,6 @@ def maintain(
             is_once=once,
             metrics_at=None if metrics_port is None else (metrics_host, metrics_port),
             log_format=log_format,
-        )
-    sys.exit(status)
-
-
-@app.command(epilog="Example: braid audit --warehouse /data/warehouse --table shop.orders")
-def audit(
-    *,
-    warehouse: Warehouse,
-    table: Annotated[
-        str | None, typer.Option(help="Only changes of this table: database.table.")
-    ] = None,
-    stream: Annotated[
-        str | None, typer.Option(help="Only changes of streams of this name.")
-    ] = None,
-    actor: Annotated[str | None, typer.Option(help="Only changes by this token or user.")] = None,
-    action: Annotated[
-        str | None, typer.Option(help="Only changes of this kind, such as put_stream.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(help="From this time on: 2026-01-31T05:15Z, or milliseconds.")
-    ] = None,
-    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Entries to print, the newest first.")] = 100,
-    output: Output = OutputFormat.TABLE,
-) -> None:
-    """Print who changed what, when and from where, with the values before and after."""
-    # Here, not above, as for the other commands.
-    from braid.cli.arguments import check_table, existing_warehouse, one_line_errors
-    from braid.cli.audit import requested_action, show
-
-    path = existing_warehouse(warehouse)
-    if table is not None:
-        check_table(table)
-    chosen = requested_action(action)
-    with one_line_errors():
-        status = show(
-            path,
-            table=table,
-            stream=stream,
-            actor=actor,
-            action=chosen,
-            since=since,
-            until=until,
-            limit=limit,
-            output=output,
         )
     sys.exit(status)
 

@@ -69,6 +69,13 @@ Output = Annotated[
 ]
 TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
 StreamName = Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")]
+Tag = Annotated[str | None, typer.Option(help="Tag to read instead.")]
+Timestamp = Annotated[
+    str | None,
+    typer.Option(
+        help="Read the newest snapshot at or before this time: 2026-01-31T05:15Z, or milliseconds."
+    ),
+]
 
 API: Final = "http://127.0.0.1:8080"
 """Where `braid service` listens by default."""

@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 
 import typer
 
+from braid.cli.audit import record_maintenance
 from braid.lake import Catalog
+from braid.schemas import OrphanCleaningRequest
 
 
 def clean(warehouse: str, identifier: str, *, min_age_ms: int, delete: bool) -> int:
@@ -13,9 +15,13 @@ def clean(warehouse: str, identifier: str, *, min_age_ms: int, delete: bool) -> 
     Raises:
         LakeError: What `Table.clean_orphans` raises.
     """
-    report = (
-        Catalog(warehouse).table(identifier).clean_orphans(min_age_ms=min_age_ms, delete=delete)
+    table = Catalog(warehouse).table(identifier)
+    # Not validated: operators may delete younger files than requests over HTTP may.
+    request = OrphanCleaningRequest.model_construct(
+        dry_run=not delete, min_age_seconds=min_age_ms // 1000
     )
+    record_maintenance(warehouse, identifier, request)
+    report = table.clean_orphans(min_age_ms=min_age_ms, delete=delete)
     for file in report.files:
         modified = datetime.fromtimestamp(file.modified_ms / 1000, tz=UTC)
         when = modified.isoformat(timespec="seconds")

@@ -102,6 +102,11 @@ def print_table(table: TextTable) -> None:
         typer.echo(line.rstrip())
 
 
+def terminal() -> Console | None:
+    """Return the terminal that shows progress, which is stderr; None: stderr is no terminal."""
+    return Console(stderr=True) if sys.stderr.isatty() else None
+
+
 def facts(pairs: Iterable[tuple[str, object]]) -> TextTable:
     """Return names and values as a table of two columns, one line each; values that are None are left out."""
     rows = [(name, cell(value)) for name, value in pairs if value is not None]

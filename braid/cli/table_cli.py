@@ -1,6 +1,6 @@
-"""Declarations of the commands `braid table …` that use a warehouse, each about one table; adds those of `table_service_cli`.
+"""Declarations of the commands `braid table …` that use a warehouse, each about one table; adds those of `table_service_cli` and `consumer_cli`.
 
-All these commands are declared in two files; the modules that they call do the work.
+All these commands are declared in three files; the modules that they call do the work.
 """
 
 import sys
@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from braid.cli.alter_clauses import FORMS, NAMES
-from braid.cli.options import Output, TableName, Warehouse
-from braid.cli.output import OutputFormat
+from braid.cli.consumer_cli import app as consumer_app
+from braid.cli.options import TableName, Tag, Timestamp, Warehouse
 from braid.cli.table_service_cli import app as service_app
 
 app = typer.Typer(
@@ -21,22 +21,11 @@ app = typer.Typer(
 app.add_typer(service_app)
 tag_app = typer.Typer(no_args_is_help=True, help="Create, list and delete tags of snapshots.")
 app.add_typer(tag_app, name="tag")
-consumer_app = typer.Typer(
-    no_args_is_help=True, help="List, reset and delete consumers, which keep snapshots."
-)
 app.add_typer(consumer_app, name="consumer")
 
-ConsumerName = Annotated[str, typer.Argument(help="Name of the consumer.", metavar="CONSUMER")]
 TagName = Annotated[str, typer.Argument(help="Name of the tag.", metavar="TAG")]
 Snapshot = Annotated[
     int | None, typer.Option(min=1, help="Id of the snapshot to read; by default the newest.")
-]
-Tag = Annotated[str | None, typer.Option(help="Tag to read instead.")]
-Timestamp = Annotated[
-    str | None,
-    typer.Option(
-        help="Read the newest snapshot at or before this time: 2026-01-31T05:15Z, or milliseconds."
-    ),
 ]
 
 
@@ -217,120 +206,6 @@ def alter(
 
 
 @app.command(
-    epilog="Example: braid table inspect shop.orders snapshots --last 5 --warehouse /data/warehouse"
-)
-def inspect(
-    table: TableName,
-    view: Annotated[
-        str,
-        typer.Argument(
-            help="snapshots, files, buckets, levels, partitions, compactions, tags, consumers "
-            "or schemas.",
-            metavar="VIEW",
-        ),
-    ],
-    *,
-    warehouse: Warehouse,
-    snapshot: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="With files, buckets, levels or partitions: the snapshot to show; by "
-            "default the newest.",
-        ),
-    ] = None,
-    tag: Tag = None,
-    timestamp: Timestamp = None,
-    last: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="With snapshots or compactions: number of newest snapshots to show.",
-        ),
-    ] = None,
-    output: Output = OutputFormat.TABLE,
-) -> None:
-    """Print a table's snapshots, files, sorted runs and so on."""
-    from braid.cli.arguments import read_at
-    from braid.cli.inspection import show
-
-    at = read_at(snapshot=snapshot, tag=tag, timestamp=timestamp)
-    _run(
-        warehouse,
-        table,
-        lambda path: show(path, table, view, at=at, last=last, output=output),
-    )
-
-
-@app.command(
-    epilog="Example: braid table changes shop.orders --after 7 --output json --warehouse /data/warehouse"
-)
-def changes(
-    table: TableName,
-    *,
-    warehouse: Warehouse,
-    after: Annotated[
-        int | None,
-        typer.Option(min=0, help="Snapshot after which the changes begin; by default 0, for all."),
-    ] = None,
-    until: Annotated[
-        int | None,
-        typer.Option(min=0, help="Snapshot with which the changes end; by default the newest."),
-    ] = None,
-    after_tag: Annotated[str | None, typer.Option(help="Begin after this tag instead.")] = None,
-    after_timestamp: Annotated[
-        str | None,
-        typer.Option(help="Begin after the newest snapshot at or before this time instead."),
-    ] = None,
-    until_tag: Annotated[str | None, typer.Option(help="End with this tag instead.")] = None,
-    until_timestamp: Annotated[
-        str | None,
-        typer.Option(help="End with the newest snapshot at or before this time instead."),
-    ] = None,
-    mode: Annotated[
-        str,
-        typer.Option(
-            help="delta: the records written; changelog: the changes of rows; auto: the changelog if "
-            "the table has one."
-        ),
-    ] = "auto",
-    consumer: Annotated[
-        str | None, typer.Option(help="Begin at the next snapshot of this consumer.")
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Column names, comma-separated; by default all.")
-    ] = None,
-    output: Output = OutputFormat.TABLE,
-) -> None:
-    """Print the changes of rows by snapshot: snapshot, kind and values, oldest first."""
-    from braid.cli.arguments import bound, refuse
-    from braid.cli.changes import show
-
-    begin = bound("--after", snapshot=after, tag=after_tag, timestamp=after_timestamp)
-    end = bound("--until", snapshot=until, tag=until_tag, timestamp=until_timestamp)
-    if begin is not None and consumer is not None:
-        refuse(
-            "--consumer",
-            consumer,
-            "cannot be given together with --after, --after-tag or --after-timestamp",
-        )
-    _run(
-        warehouse,
-        table,
-        lambda path: show(
-            path,
-            table,
-            after=begin,
-            until=end,
-            mode=mode,
-            consumer=consumer,
-            columns=None if columns is None else columns.split(","),
-            output=output,
-        ),
-    )
-
-
-@app.command(
     "clean-orphans",
     epilog="Example: braid table clean-orphans shop.orders --warehouse /data/warehouse",
 )
@@ -389,46 +264,6 @@ def expire_snapshots(
             is_dry_run=dry_run,
         ),
     )
-
-
-@consumer_app.command(
-    "list", epilog="Example: braid table consumer list shop.orders --warehouse /data/warehouse"
-)
-def list_all_consumers(table: TableName, *, warehouse: Warehouse) -> None:
-    """Print consumers and leases: name, oldest snapshot needed, last write or end of the lease."""
-    from braid.cli.expiry import list_consumers
-
-    _run(warehouse, table, lambda path: list_consumers(path, table))
-
-
-@consumer_app.command(
-    "reset",
-    epilog="Example: braid table consumer reset shop.orders billing --snapshot 7 --warehouse /data/warehouse",
-)
-def reset_one_consumer(
-    table: TableName,
-    consumer: ConsumerName,
-    *,
-    warehouse: Warehouse,
-    snapshot: Annotated[
-        int, typer.Option(min=1, help="The oldest snapshot that the consumer needs.")
-    ],
-) -> None:
-    """Set the oldest snapshot that a consumer needs; creates the consumer if it is new."""
-    from braid.cli.expiry import reset_consumer
-
-    _run(warehouse, table, lambda path: reset_consumer(path, table, consumer, snapshot))
-
-
-@consumer_app.command(
-    "delete",
-    epilog="Example: braid table consumer delete shop.orders billing --warehouse /data/warehouse",
-)
-def delete_one_consumer(table: TableName, consumer: ConsumerName, *, warehouse: Warehouse) -> None:
-    """Delete a consumer, so that it keeps no snapshots any more."""
-    from braid.cli.expiry import delete_consumer
-
-    _run(warehouse, table, lambda path: delete_consumer(path, table, consumer))
 
 
 def _run(warehouse: str, table: str, command: Callable[[str], int]) -> None:

@@ -1,10 +1,20 @@
-"""Declarations of the commands `braid table …` that use a service: lists, declarations, maintenance and completeness of tables."""
+"""Declarations of the commands `braid table …` that use a service; `inspect`, `changes` and `drop` use a warehouse instead if one is given."""
 
+import sys
 from typing import Annotated
 
 import typer
 
-from braid.cli.options import API, Api, Output, TableName, TokenFile, WarehouseInsteadOfApi
+from braid.cli.options import (
+    API,
+    Api,
+    Output,
+    TableName,
+    Tag,
+    Timestamp,
+    TokenFile,
+    WarehouseInsteadOfApi,
+)
 from braid.cli.output import OutputFormat
 
 app = typer.Typer()
@@ -82,6 +92,130 @@ def completeness(
     with Connection(api=api, token_file=token_file).client() as client:
         found = client.table(table).completeness()
         print_document(found, output, completeness_text(found))
+
+
+@app.command(epilog="Example: braid table inspect shop.orders snapshots --last 5")
+def inspect(
+    table: TableName,
+    view: Annotated[
+        str,
+        typer.Argument(
+            help="snapshots, files, buckets, levels, partitions, compactions, tags, consumers "
+            "or schemas.",
+            metavar="VIEW",
+        ),
+    ],
+    *,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
+    snapshot: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With files, buckets, levels or partitions: the snapshot to show; by "
+            "default the newest.",
+        ),
+    ] = None,
+    tag: Tag = None,
+    timestamp: Timestamp = None,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With snapshots or compactions: number of newest snapshots to show.",
+        ),
+    ] = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Print a table's snapshots, files, sorted runs and so on."""
+    from braid.cli.arguments import check_table, one_line_errors, read_at, warehouse_path
+
+    check_table(table)
+    at = read_at(snapshot=snapshot, tag=tag, timestamp=timestamp)
+    if warehouse is None:
+        from braid.cli.api.connection import Connection
+        from braid.cli.api.inspection import show as show_over_http
+
+        with Connection(api=api, token_file=token_file).client() as client:
+            show_over_http(client.table(table), view, at=at, last=last, output=output)
+        return
+    from braid.cli.inspection import show as show_view
+
+    path = warehouse_path(warehouse)
+    with one_line_errors():
+        sys.exit(show_view(path, table, view, at=at, last=last, output=output))
+
+
+@app.command(epilog="Example: braid table changes shop.orders --after 7 --output json")
+def changes(
+    table: TableName,
+    *,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
+    after: Annotated[
+        int | None,
+        typer.Option(min=0, help="Snapshot after which the changes begin; by default 0, for all."),
+    ] = None,
+    until: Annotated[
+        int | None,
+        typer.Option(min=0, help="Snapshot with which the changes end; by default the newest."),
+    ] = None,
+    after_tag: Annotated[str | None, typer.Option(help="Begin after this tag instead.")] = None,
+    after_timestamp: Annotated[
+        str | None,
+        typer.Option(help="Begin after the newest snapshot at or before this time instead."),
+    ] = None,
+    until_tag: Annotated[str | None, typer.Option(help="End with this tag instead.")] = None,
+    until_timestamp: Annotated[
+        str | None,
+        typer.Option(help="End with the newest snapshot at or before this time instead."),
+    ] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="delta: the records written; changelog: the changes of rows; auto: the changelog if "
+            "the table has one."
+        ),
+    ] = "auto",
+    consumer: Annotated[
+        str | None, typer.Option(help="Begin at the next snapshot of this consumer.")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Column names, comma-separated; by default all.")
+    ] = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Print the changes of rows by snapshot: snapshot, kind and values, oldest first."""
+    from braid.cli.arguments import bound, check_table, one_line_errors, refuse, warehouse_path
+    from braid.cli.changes import ChangesRange, show as show_changes
+
+    check_table(table)
+    begin = bound("--after", snapshot=after, tag=after_tag, timestamp=after_timestamp)
+    if begin is not None and consumer is not None:
+        refuse(
+            "--consumer",
+            consumer,
+            "cannot be given together with --after, --after-tag or --after-timestamp",
+        )
+    requested = ChangesRange(
+        after=begin,
+        until=bound("--until", snapshot=until, tag=until_tag, timestamp=until_timestamp),
+        mode=mode,
+        consumer=consumer,
+        columns=None if columns is None else columns.split(","),
+    )
+    if warehouse is None:
+        from braid.cli.api.changes import show as show_over_http
+        from braid.cli.api.connection import Connection
+
+        with Connection(api=api, token_file=token_file).client() as client:
+            show_over_http(client.table(table), table, requested, output=output)
+        return
+    path = warehouse_path(warehouse)
+    with one_line_errors():
+        sys.exit(show_changes(path, table, requested, output=output))
 
 
 @app.command(epilog="Example: braid table drop shop.orders --yes shop.orders --keep-data")

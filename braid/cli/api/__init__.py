@@ -1,10 +1,12 @@
-"""Commands against a service: what `braid table`, `braid stream` and `braid row` do over HTTP, by `braid.client`.
+"""Commands against a service: what they do over HTTP, by `braid.client`.
 
 | module | what |
 |---|---|
 | `connection` | the client of a command; the exit of a command that the service refuses |
 | `tables`, `streams` | the answers about tables and streams, as text |
-| `verbs`, `waiting` | lifecycle verbs, and the wait until a stream has a state |
+| `operations`, `operation_wait` | the answers about operations, as text; the wait for their end, with a progress bar |
+| `inspection`, `changes`, `audit` | views of metadata, changes of rows and the audit log, page by page |
+| `verbs`, `waiting` | lifecycle verbs; waits until a service reports a state |
 | `pushes` | records that are sent to the topic of a stream |
 | `dead_letters`, `offsets` | dead letters and positions of streams |
 | `keys` | keys of rows as arguments |

@@ -42,7 +42,7 @@ class Connection:
         if not self.api.startswith(("http://", "https://")):
             refuse("--api", self.api, "expected an address such as http://127.0.0.1:8080")
         try:
-            with Client(self.api, settings=ClientSettings(headers=self._headers())) as client:
+            with Client(self.api, settings=ClientSettings(token=self._token())) as client:
                 yield client
         except Refused as error:
             end(str(error), exit_of_status(error.status))
@@ -53,10 +53,6 @@ class Connection:
             end(str(error), EXIT_FAILED)
         except httpx.InvalidURL as error:
             refuse("--api", self.api, f"expected an address: {error}")
-
-    def _headers(self) -> dict[str, str]:
-        token = self._token()
-        return {} if token is None else {"authorization": f"Bearer {token}"}
 
     def _token(self) -> str | None:
         """Return the token; it is in no argument, which other users of the machine could read."""

@@ -18,14 +18,12 @@ def table_list(client: "Client") -> TableList:
     Raises:
         BraidError: The service refuses, or does not answer.
     """
-    tables: list[TableSummary] = []
-    token: str | None = None
-    while True:
-        page = client.tables(page_token=token)
-        tables += page.tables
-        token = page.next_page_token
-        if token is None:
-            return TableList(tables=tuple(tables), next_page_token=None)
+    from braid.client import pages
+
+    found = pages(client.tables)
+    return TableList(
+        tables=tuple(one for page in found for one in page.tables), next_page_token=None
+    )
 
 
 def table_names(client: "Client") -> list[str]:

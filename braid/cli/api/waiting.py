@@ -1,8 +1,8 @@
-"""The wait until a stream has a state, as its runner and the table report it."""
+"""Waits for a state that a service reports: of a stream, as its runner and the table report it, or of an operation."""
 
 import time
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from braid.schemas import StreamState, StreamStatus
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from braid.client import Stream
 
 _EVERY_SECONDS: Final = 0.5
+
+AnswerT = TypeVar("AnswerT")
 
 
 def wait_for_state(
@@ -25,10 +27,23 @@ def wait_for_state(
     Raises:
         BraidError: The service refuses, or does not answer.
     """
+    return poll(stream.status, lambda status: status.state in states, seconds_max=seconds_max)
+
+
+def poll(
+    read: Callable[[], AnswerT], is_over: Callable[[AnswerT], bool], *, seconds_max: float
+) -> AnswerT:
+    """Read twice a second, and return what was read once the wait is over, or once the time is.
+
+    Args:
+        read: Reads.
+        is_over: Whether the wait is over with what was read.
+        seconds_max: The longest wait; 0: it is read once.
+    """
     end_s = time.monotonic() + seconds_max
     while True:
-        status = stream.status()
+        answer = read()
         left_s = end_s - time.monotonic()
-        if status.state in states or left_s <= 0:
-            return status
+        if is_over(answer) or left_s <= 0:
+            return answer
         time.sleep(min(_EVERY_SECONDS, left_s))

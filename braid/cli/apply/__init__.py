@@ -11,6 +11,7 @@
 | `registered` | registered tables and streams, from the service |
 | `differences` | differences of two declarations, field by field |
 | `schema_changes` | the schema changes that make one declaration of a table another |
+| `pruning` | which streams are deleted because no file declares them |
 | `plan` | the steps from what is registered to what is declared |
 | `report` | the plan as text and as a document |
 | `execution` | the steps, carried out over HTTP |

@@ -7,6 +7,7 @@ import typer
 from braid.cli.api.connection import Connection
 from braid.cli.apply.execution import carry_out, check_steps
 from braid.cli.apply.plan import Action, Step, plan_steps
+from braid.cli.apply.pruning import Pruning
 from braid.cli.apply.registered import read_registered
 from braid.cli.apply.report import print_plan, print_plan_document, print_problems, summary
 from braid.cli.arguments import refuse
@@ -25,7 +26,7 @@ def apply(
     *,
     is_dry_run: bool,
     is_confirmed: bool,
-    prunes: bool,
+    pruning: Pruning | None,
     drops_columns: bool,
     output: OutputFormat,
 ) -> int:
@@ -36,7 +37,7 @@ def apply(
         sources: Files and folders with the declarations; `-` for standard input.
         is_dry_run: Whether the plan is only printed.
         is_confirmed: Whether the plan is carried out without a question.
-        prunes: Whether streams of the declared tables that no file declares are deleted.
+        pruning: Which streams of the declared tables that no file declares are deleted; None: none.
         drops_columns: Whether columns may be dropped.
         output: The form of the output.
 
@@ -53,12 +54,12 @@ def apply(
         refuse("FILE", " ".join(sources), "expected the declaration of a table or a stream")
     with connection.client() as client:
         registered = read_registered(client, declared.identifiers)
-        steps = plan_steps(declared, registered, prunes=prunes)
+        steps = plan_steps(declared, registered, pruning=pruning)
+        checked = check_steps(client, steps, declared, registered)
         if output is OutputFormat.TABLE:
-            print_plan(steps)
-        problems = check_steps(client, steps, declared, registered)
-        if problems:
-            print_problems(problems, declared.origins)
+            print_plan(steps, checked)
+        if not all(one.valid for one in checked.values()):
+            print_problems(checked, declared.origins)
             return EXIT_USAGE
         work = [step for step in steps if step.action is not Action.UNCHANGED]
         _check_drops(work, drops_columns or is_dry_run)
@@ -70,7 +71,7 @@ def apply(
                     f"{step.name}: {_DONE[step.action]}", err=output is not OutputFormat.TABLE
                 )
         if output is not OutputFormat.TABLE:
-            print_plan_document(steps, output, is_applied=not is_dry_run)
+            print_plan_document(steps, checked, output, is_applied=not is_dry_run)
     return 0
 
 

@@ -24,6 +24,7 @@ from braid.schemas import (
     StreamTrial,
     TableSpec,
 )
+from braid.schemas.api import Validation
 
 if TYPE_CHECKING:
     from braid.client import Client
@@ -37,8 +38,8 @@ def check_steps(
     steps: Sequence[Step],
     declared: Declarations,
     registered: Mapping[str, RegisteredTable],
-) -> dict[str | StreamKey, tuple[FieldProblem, ...]]:
-    """Return the problems for which steps would be refused, by what they are about; changes nothing.
+) -> dict[str | StreamKey, Validation]:
+    """Return for each step, by what it is about, the problems for which it would be refused, and its effects; changes nothing.
 
     The service checks them, but not streams that need a step before them: these are checked here, by the same rules.
 
@@ -46,13 +47,12 @@ def check_steps(
         BraidError: The service refuses the check itself, or does not answer.
     """
     left = _without_deleted(registered, steps)
-    found: dict[str | StreamKey, tuple[FieldProblem, ...]] = {}
-    refused: set[str] = set()
+    found: dict[str | StreamKey, Validation] = {}
     for step in steps:
-        problems = step.problems or _problems(client, step, declared, left, refused)
-        if problems:
-            found[step.key] = problems
-            refused |= {step.key} if isinstance(step.key, str) else set()
+        if step.problems:
+            found[step.key] = _validation(step.problems)
+        else:
+            found[step.key] = _validated(client, step, declared, left, found)
     return found
 
 
@@ -106,29 +106,35 @@ def _condition(step: Step) -> tuple[str | None, str | None]:
     return (None, "*") if step.action is Action.CREATE else (step.etag, None)
 
 
-def _problems(
+def _validated(
     client: "Client",
     step: Step,
     declared: Declarations,
     registered: Mapping[str, RegisteredTable],
-    refused: set[str],
-) -> tuple[FieldProblem, ...]:
+    found: Mapping[str | StreamKey, Validation],
+) -> Validation:
     if step.action in (Action.UNCHANGED, Action.DELETE):
-        return ()
+        return _validation()
     if isinstance(step.key, str):
         assert isinstance(step.spec, TableSpec), "a table's step has its declaration"
         table = client.table(step.key)
         if step.changes:
-            return table.validate_schema_changes(SchemaChanges(changes=step.changes)).errors
-        return table.validate(step.spec).errors
+            return table.validate_schema_changes(SchemaChanges(changes=step.changes))
+        return table.validate(step.spec)
     identifier, name = step.key
     assert isinstance(step.spec, StreamDefinition), "a stream's step has its declaration"
     if not step.needs_plan:
         trial = StreamTrial.model_validate(step.spec.model_dump(exclude_unset=True, mode="json"))
-        return client.table(identifier).stream(name).validate(trial).errors
-    if identifier in refused:
-        return ()  # the rules for streams require a valid table
-    return _checked_here(step.spec, name, identifier, declared, registered.get(identifier))
+        return client.table(identifier).stream(name).validate(trial)
+    if identifier in found and not found[identifier].valid:
+        return _validation()  # the rules for streams require a valid table
+    known = registered.get(identifier)
+    return _validation(_checked_here(step.spec, name, identifier, declared, known))
+
+
+def _validation(problems: tuple[FieldProblem, ...] = ()) -> Validation:
+    """Return the result of a check that knows problems alone."""
+    return Validation(valid=not problems, errors=problems)
 
 
 def _checked_here(

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from braid.cli.apply.differences import Difference, differences
+from braid.cli.apply.pruning import Pruning
 from braid.cli.apply.registered import RegisteredTable
 from braid.cli.apply.schema_changes import derive_changes
 from braid.cli.declarations import Declarations, StreamKey, shown_name
@@ -68,19 +69,22 @@ class Step:
 
 
 def plan_steps(
-    declared: Declarations, registered: Mapping[str, RegisteredTable], *, prunes: bool
+    declared: Declarations,
+    registered: Mapping[str, RegisteredTable],
+    *,
+    pruning: Pruning | None = None,
 ) -> list[Step]:
     """Return the steps, in order.
 
     Args:
         declared: What files declare.
         registered: What the service has of the declared tables, by name.
-        prunes: Whether streams of these tables that no file declares are deleted.
+        pruning: Which streams of these tables that no file declares are deleted; None: none.
     """
     tables = [
         _table_step(name, spec, registered.get(name)) for name, spec in declared.tables.items()
     ]
-    deleted = list(_deletions(declared, registered)) if prunes else []
+    deleted = [] if pruning is None else list(_deletions(declared, registered, pruning))
     changed = {step.key for step in tables if step.action is not Action.UNCHANGED}
     changed |= {step.key[0] for step in deleted}
     streams = [
@@ -107,10 +111,12 @@ def _table_step(name: str, spec: TableSpec, known: RegisteredTable | None) -> St
     )
 
 
-def _deletions(declared: Declarations, registered: Mapping[str, RegisteredTable]) -> Iterator[Step]:
+def _deletions(
+    declared: Declarations, registered: Mapping[str, RegisteredTable], pruning: Pruning
+) -> Iterator[Step]:
     for table, found in registered.items():
         for name, stream in found.streams.items():
-            if (table, name) not in declared.streams:
+            if (table, name) not in declared.streams and pruning.includes(stream.spec):
                 yield Step(action=Action.DELETE, key=(table, name), etag=stream.etag)
 
 

@@ -124,7 +124,7 @@ def _options() -> Iterator[tuple[tuple[str, ...], str]]:
         program, *rest = words or [""]
         if Path(program).name != "braid" or not rest:
             continue
-        groups = ("table", "stream", "row", "explain", "tag", "consumer", "token")
+        groups = ("table", "stream", "row", "explain", "tag", "consumer", "token", "operation")
         depth = next((n for n, word in enumerate(rest) if word not in groups), len(rest))
         for word in rest:
             if option := re.match(r"--[a-z][\w-]*", word):

@@ -31,6 +31,9 @@ COMMANDS: list[tuple[str, list[str]]] = [
     ("delete_consumer", ["table", "consumer", "delete", "shop.orders", "c"]),
     ("roll_back_table", ["table", "rollback", "shop.orders", "--snapshot", "1"]),
     ("rescale_table", ["table", "rescale", "shop.orders", "--buckets", "2"]),
+    ("compact_table", ["compact", "shop.orders"]),
+    ("expire_snapshots", ["table", "expire", "shop.orders", "--retain-max", "9"]),
+    ("clean_orphan_files", ["table", "clean-orphans", "shop.orders", "--delete"]),
     ("drop_table", ["table", "drop", "shop.orders", "--yes", "shop.orders"]),
 ]
 """By action, in an order in which each command succeeds."""
@@ -83,6 +86,24 @@ def test_entries_are_printed_for_people(warehouse: Path) -> None:
 
     assert lines[0].split("\t")[1:4] == [getpass.getuser(), "put_tag", "shop.orders"]
     assert lines[1:] == ["  /tags/first: null -> newest"]
+
+
+def test_maintenance_is_in_the_log_with_what_was_requested_unless_it_is_a_dry_run(
+    warehouse: Path,
+) -> None:
+    for arguments in (
+        ["table", "expire", "shop.orders", "--dry-run"],
+        ["table", "clean-orphans", "shop.orders"],
+        ["compact", "shop.absent"],
+        ["compact", "shop.orders", "--due"],
+        ["table", "clean-orphans", "shop.orders", "--delete", "--older-than", "1 min"],
+    ):
+        run(warehouse, *arguments)
+
+    (cleaned,), (compacted,) = (entry["changes"] for entry in audit(warehouse)[:-1])
+
+    assert (cleaned["pointer"], cleaned["after"]["min_age_seconds"]) == ("/orphan_cleaning", 60)
+    assert (compacted["pointer"], compacted["after"]["full"]) == ("/compaction", False)
 
 
 def test_filters_and_the_limit(warehouse: Path) -> None:

@@ -109,6 +109,7 @@ def test_changes_are_shown_field_by_field_and_made(braid: Run, write: Callable[.
         "~ table shop.orders",
         '    + columns[city]: {"name": "city", "type": "STRING"',
         "    + staleness.default_seconds: 60",
+        "    > rewrites nothing",
         "    - trigger_ms: 5000",
         "    + trigger_ms: 1000",
         "shop.orders: changed",
@@ -147,6 +148,35 @@ def test_streams_that_no_file_declares_are_deleted_on_demand(
     assert "- stream shop.orders/parcels" in pruned.stdout
     assert pruned.stdout.splitlines()[-1] == "shop.orders/parcels: deleted"
     assert len(braid("stream", "list", TABLE).stdout.splitlines()) == 2
+
+
+def test_only_streams_with_the_labels_are_pruned(
+    braid: Run, bed: FedTable, write: Callable[..., str]
+) -> None:
+    bed.client.patch("/v1/tables/shop/orders/streams/parcels", json={"labels": {"team": "shop"}})
+    path = write(orders(), stream("orders"))
+
+    def pruned(*labels: str) -> list[str]:
+        options = [word for label in labels for word in ("--label", label)]
+        done = braid("apply", "-f", path, "--dry-run", "--prune", *options)
+        return [line for line in done.stdout.splitlines() if line.startswith("-")]
+
+    assert pruned("team=shop") == pruned("team") == ["- stream shop.orders/parcels"]
+    assert pruned("team=sales") == pruned("team=shop", "stage") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--label", "team=shop"], "error: --label 'team=shop': expected together with --prune"),
+        (["--prune", "--label", "=shop"], "error: --label '=shop': expected name=value or name"),
+    ],
+)
+def test_a_label_that_cannot_limit_is_refused(braid: Run, options: list[str], message: str) -> None:
+    done = braid("apply", "-f", "-", *options, text=CARTS)
+
+    assert done.exit_code == 2
+    assert message in done.stderr
 
 
 def test_a_pruned_stream_gives_its_columns_to_a_new_one(
