@@ -8,7 +8,8 @@ the runner and the demo.
 | `main` | the program, and the commands that start processes or work on whole warehouses |
 | `deployment_cli` | the commands about a deployment: `apply`, `watch`, `doctor`, `audit` |
 | `operation_cli` | the commands `braid operation …` |
-| `table_cli`, `table_service_cli` | the commands `braid table …` that use a warehouse, and those that use a service |
+| `table_cli`, `table_service_cli`, `table_work_cli` | the commands `braid table …`: those that use a warehouse, those that use a service, and long work |
+| `table_run` | the run of a command about one table on a warehouse |
 | `consumer_cli`, `consumers` | the commands `braid table consumer …` |
 | `stream_cli`, `stream_service_cli` | the commands `braid stream …` |
 | `row_cli` | the commands `braid row …` |

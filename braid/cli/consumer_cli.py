@@ -1,12 +1,12 @@
 """Declarations of the commands `braid table consumer …`, which use a service or a warehouse."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from braid.cli.options import API, Api, Output, TableName, TokenFile, WarehouseInsteadOfApi
 from braid.cli.output import OutputFormat
+from braid.cli.table_run import run_on_table
 
 app = typer.Typer(
     no_args_is_help=True, help="List, reset and delete consumers, which keep snapshots."
@@ -25,7 +25,7 @@ def list_consumers(
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Print consumers and leases: the oldest snapshot that each needs, its last write, the end of a lease."""
-    from braid.cli.arguments import check_table, one_line_errors, warehouse_path
+    from braid.cli.arguments import check_table
     from braid.cli.consumers import consumers_text, show
     from braid.cli.output import print_document
 
@@ -37,9 +37,7 @@ def list_consumers(
             found = client.table(table).consumers()
             print_document(found, output, consumers_text(found))
         return
-    path = warehouse_path(warehouse)
-    with one_line_errors():
-        sys.exit(show(path, table, output=output))
+    run_on_table(warehouse, table, lambda path: show(path, table, output=output))
 
 
 @app.command(epilog="Example: braid table consumer reset shop.orders billing --snapshot 7")
@@ -55,7 +53,7 @@ def reset(
     warehouse: WarehouseInsteadOfApi = None,
 ) -> None:
     """Set the oldest snapshot that a consumer needs; creates the consumer if it is new."""
-    from braid.cli.arguments import check_table, one_line_errors, warehouse_path
+    from braid.cli.arguments import check_table
     from braid.cli.consumers import reset as reset_consumer, reset_line
 
     check_table(table)
@@ -66,9 +64,7 @@ def reset(
             client.table(table).put_consumer(consumer, snapshot, confirm=consumer)
         typer.echo(reset_line(table, consumer, snapshot))
         return
-    path = warehouse_path(warehouse)
-    with one_line_errors():
-        sys.exit(reset_consumer(path, table, consumer, snapshot))
+    run_on_table(warehouse, table, lambda path: reset_consumer(path, table, consumer, snapshot))
 
 
 @app.command(epilog="Example: braid table consumer delete shop.orders billing")
@@ -81,7 +77,7 @@ def delete(
     warehouse: WarehouseInsteadOfApi = None,
 ) -> None:
     """Delete a consumer, so that it keeps no snapshots any more."""
-    from braid.cli.arguments import check_table, one_line_errors, warehouse_path
+    from braid.cli.arguments import check_table
     from braid.cli.consumers import delete as delete_consumer
 
     check_table(table)
@@ -92,6 +88,4 @@ def delete(
             client.table(table).delete_consumer(consumer, confirm=consumer)
         typer.echo(f"{table}: consumer {consumer} is deleted")
         return
-    path = warehouse_path(warehouse)
-    with one_line_errors():
-        sys.exit(delete_consumer(path, table, consumer))
+    run_on_table(warehouse, table, lambda path: delete_consumer(path, table, consumer))

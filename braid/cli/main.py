@@ -19,13 +19,18 @@ from braid.cli.extras import require_extra
 from braid.cli.json_schemas import Declared, json_schema
 from braid.cli.operation_cli import app as operation_app
 from braid.cli.options import (
+    API,
+    Api,
     Clusters,
     Kafka,
     LogFormatOption,
     MetricsHost,
     MetricsPort,
+    OperationWait,
     Output,
+    TokenFile,
     Warehouse,
+    WarehouseInsteadOfApi,
 )
 from braid.cli.output import OutputFormat
 from braid.cli.row_cli import app as row_app
@@ -379,11 +384,10 @@ def run_tests(
     sys.exit(run(files, output=output))
 
 
-@app.command(epilog="Example: braid compact shop.orders --warehouse /data/warehouse")
+@app.command(epilog="Example: braid compact shop.orders --wait 600")
 def compact(
     tables: Annotated[list[str], typer.Argument(help="database.table", metavar="TABLE...")],
     *,
-    warehouse: Warehouse,
     due: Annotated[
         bool, typer.Option("--due", help="Compact only what is due, instead of everything.")
     ] = False,
@@ -391,19 +395,37 @@ def compact(
         int | None,
         typer.Option(
             min=1,
-            help="Buckets compacted at once, one commit each; by default one after the other.",
+            help="With --warehouse: buckets compacted at once, one commit each; by default one after the other.",
         ),
     ] = None,
+    wait: OperationWait = 0,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
 ) -> None:
-    """Merge the files of tables into one sorted run per bucket, beside any writers."""
-    # Here, not above, as for the other commands.
-    from braid.cli.arguments import check_table, warehouse_path
-    from braid.cli.compaction import compact_tables
+    """Merge the files of tables into one sorted run per bucket, beside any writers.
 
-    warehouse = warehouse_path(warehouse)
+    A service does it as an operation for each table. With --warehouse, this process does it.
+    """
+    # Here, not above, as for the other commands.
+    from braid.cli.arguments import check_table, refuse, warehouse_path
+
     for table in tables:
         check_table(table)
-    sys.exit(compact_tables(warehouse, tables, full=not due, workers=workers))
+    if warehouse is None:
+        from braid.cli.api.connection import Connection
+        from braid.cli.api.operation_wait import follow
+
+        if workers is not None:
+            refuse("--workers", workers, "expected together with --warehouse")
+        with Connection(api=api, token_file=token_file).client() as client:
+            begun = [client.table(table).compact({"full": not due}) for table in tables]
+            status = follow(client, begun, wait_seconds=wait)
+        sys.exit(status)
+    from braid.cli.compaction import compact_tables
+
+    path = warehouse_path(warehouse)
+    sys.exit(compact_tables(path, tables, full=not due, workers=workers))
 
 
 @app.command(epilog="Example: braid maintain --warehouse /data/warehouse --once")

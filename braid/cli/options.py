@@ -69,6 +69,15 @@ Output = Annotated[
 ]
 TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
 StreamName = Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")]
+OperationWait = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        min=0,
+        help="Through a service: seconds to wait for the end of the operation; 0: only request it.",
+        metavar="SECONDS",
+    ),
+]
 Tag = Annotated[str | None, typer.Option(help="Tag to read instead.")]
 Timestamp = Annotated[
     str | None,

@@ -1,10 +1,8 @@
-"""Declarations of the commands `braid table …` that use a warehouse, each about one table; adds those of `table_service_cli` and `consumer_cli`.
+"""Declarations of the commands `braid table …` that use a warehouse, each about one table; adds those of the other modules.
 
-All these commands are declared in three files; the modules that they call do the work.
+The others are declared by `table_service_cli`, `table_work_cli` and `consumer_cli`.
 """
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +11,15 @@ import typer
 from braid.cli.alter_clauses import FORMS, NAMES
 from braid.cli.consumer_cli import app as consumer_app
 from braid.cli.options import TableName, Tag, Timestamp, Warehouse
+from braid.cli.table_run import run_on_table
 from braid.cli.table_service_cli import app as service_app
+from braid.cli.table_work_cli import app as work_app
 
 app = typer.Typer(
     no_args_is_help=True, help="List tables; change, inspect, export and clean up one."
 )
 app.add_typer(service_app)
+app.add_typer(work_app)
 tag_app = typer.Typer(no_args_is_help=True, help="Create, list and delete tags of snapshots.")
 app.add_typer(tag_app, name="tag")
 app.add_typer(consumer_app, name="consumer")
@@ -53,7 +54,7 @@ def create_tag(
     from braid.cli.tags import create
 
     retained_ms = None if retain is None else duration_ms("--retain", retain)
-    _run(warehouse, table, lambda path: create(path, table, tag, snapshot, retained_ms))
+    run_on_table(warehouse, table, lambda path: create(path, table, tag, snapshot, retained_ms))
 
 
 @tag_app.command(
@@ -63,7 +64,7 @@ def list_tags(table: TableName, *, warehouse: Warehouse) -> None:
     """Print the tags: name, snapshot, time to live."""
     from braid.cli.tags import list_all
 
-    _run(warehouse, table, lambda path: list_all(path, table))
+    run_on_table(warehouse, table, lambda path: list_all(path, table))
 
 
 @tag_app.command(
@@ -74,7 +75,7 @@ def delete_tag(table: TableName, tag: TagName, *, warehouse: Warehouse) -> None:
     """Delete a tag, and the files that nothing else needs."""
     from braid.cli.tags import delete
 
-    _run(warehouse, table, lambda path: delete(path, table, tag))
+    run_on_table(warehouse, table, lambda path: delete(path, table, tag))
 
 
 @tag_app.command(
@@ -84,7 +85,7 @@ def expire_tags(table: TableName, *, warehouse: Warehouse) -> None:
     """Delete the tags whose time to live is over."""
     from braid.cli.tags import expire
 
-    _run(warehouse, table, lambda path: expire(path, table))
+    run_on_table(warehouse, table, lambda path: expire(path, table))
 
 
 @app.command(
@@ -100,22 +101,7 @@ def rollback(
     """Roll a table back to a snapshot or a tag; its streams have to be stopped."""
     from braid.cli.rollback import roll_back
 
-    _run(warehouse, table, lambda path: roll_back(path, table, snapshot, tag))
-
-
-@app.command(
-    epilog="Example: braid table rescale shop.orders --buckets 8 --warehouse /data/warehouse"
-)
-def rescale(
-    table: TableName,
-    *,
-    warehouse: Warehouse,
-    buckets: Annotated[int, typer.Option(min=1, help="New number of buckets of each partition.")],
-) -> None:
-    """Change a table's number of buckets while readers and streams use it."""
-    from braid.cli.rescale import rescale as rescale_table
-
-    _run(warehouse, table, lambda path: rescale_table(path, table, buckets))
+    run_on_table(warehouse, table, lambda path: roll_back(path, table, snapshot, tag))
 
 
 @app.command(
@@ -170,7 +156,7 @@ def export(
         rows_per_file=rows_per_file,
         overwrite=overwrite,
     )
-    _run(warehouse, table, lambda path: export_rows(path, table, request))
+    run_on_table(warehouse, table, lambda path: export_rows(path, table, request))
 
 
 @app.command(
@@ -202,77 +188,4 @@ def alter(
     from braid.cli.alter import alter as alter_table, requested_changes
 
     found = requested_changes(changes or (), file)
-    _run(warehouse, table, lambda path: alter_table(path, table, found, is_dry_run=dry_run))
-
-
-@app.command(
-    "clean-orphans",
-    epilog="Example: braid table clean-orphans shop.orders --warehouse /data/warehouse",
-)
-def clean_orphans(
-    table: TableName,
-    *,
-    warehouse: Warehouse,
-    older_than: Annotated[str, typer.Option(help="Minimum age; younger files are kept.")] = "1 d",
-    delete: Annotated[bool, typer.Option("--delete", help="Delete the files found.")] = False,
-) -> None:
-    """Print the files that nothing in the table refers to; delete them with --delete."""
-    from braid.cli.arguments import duration_ms
-    from braid.cli.orphans import clean
-
-    min_age_ms = duration_ms("--older-than", older_than)
-    _run(warehouse, table, lambda path: clean(path, table, min_age_ms=min_age_ms, delete=delete))
-
-
-@app.command(
-    "expire", epilog="Example: braid table expire shop.orders --dry-run --warehouse /data/warehouse"
-)
-def expire_snapshots(
-    table: TableName,
-    *,
-    warehouse: Warehouse,
-    retain_min: Annotated[
-        int | None,
-        typer.Option(min=1, help="Keep at least this many; by default snapshot.num-retained.min."),
-    ] = None,
-    retain_max: Annotated[
-        int | None,
-        typer.Option(min=1, help="Keep at most this many; by default snapshot.num-retained.max."),
-    ] = None,
-    older_than: Annotated[
-        str | None,
-        typer.Option(help="Keep snapshots younger than this; by default snapshot.time-retained."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would expire, without expiring it.")
-    ] = False,
-) -> None:
-    """Expire the oldest snapshots, and delete the files that only they need."""
-    from braid.cli.arguments import duration_ms
-    from braid.cli.expiry import expire
-
-    age_ms = None if older_than is None else duration_ms("--older-than", older_than)
-    _run(
-        warehouse,
-        table,
-        lambda path: expire(
-            path,
-            table,
-            retain_min=retain_min,
-            retain_max=retain_max,
-            older_than_age_ms=age_ms,
-            is_dry_run=dry_run,
-        ),
-    )
-
-
-def _run(warehouse: str, table: str, command: Callable[[str], int]) -> None:
-    """Check the arguments that every command has, run it with the warehouse's path, and exit."""
-    # Imported here: `braid --help` and the runner do not load it.
-    from braid.cli.arguments import check_table, one_line_errors, warehouse_path
-
-    path = warehouse_path(warehouse)
-    check_table(table)
-    with one_line_errors():
-        status = command(path)
-    sys.exit(status)
+    run_on_table(warehouse, table, lambda path: alter_table(path, table, found, is_dry_run=dry_run))

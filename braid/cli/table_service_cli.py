@@ -1,6 +1,5 @@
 """Declarations of the commands `braid table …` that use a service; `inspect`, `changes` and `drop` use a warehouse instead if one is given."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -16,6 +15,7 @@ from braid.cli.options import (
     WarehouseInsteadOfApi,
 )
 from braid.cli.output import OutputFormat
+from braid.cli.table_run import run_on_table
 
 app = typer.Typer()
 
@@ -129,7 +129,7 @@ def inspect(
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Print a table's snapshots, files, sorted runs and so on."""
-    from braid.cli.arguments import check_table, one_line_errors, read_at, warehouse_path
+    from braid.cli.arguments import check_table, read_at
 
     check_table(table)
     at = read_at(snapshot=snapshot, tag=tag, timestamp=timestamp)
@@ -142,9 +142,9 @@ def inspect(
         return
     from braid.cli.inspection import show as show_view
 
-    path = warehouse_path(warehouse)
-    with one_line_errors():
-        sys.exit(show_view(path, table, view, at=at, last=last, output=output))
+    run_on_table(
+        warehouse, table, lambda path: show_view(path, table, view, at=at, last=last, output=output)
+    )
 
 
 @app.command(epilog="Example: braid table changes shop.orders --after 7 --output json")
@@ -188,7 +188,7 @@ def changes(
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Print the changes of rows by snapshot: snapshot, kind and values, oldest first."""
-    from braid.cli.arguments import bound, check_table, one_line_errors, refuse, warehouse_path
+    from braid.cli.arguments import bound, check_table, refuse
     from braid.cli.changes import ChangesRange, show as show_changes
 
     check_table(table)
@@ -213,9 +213,7 @@ def changes(
         with Connection(api=api, token_file=token_file).client() as client:
             show_over_http(client.table(table), table, requested, output=output)
         return
-    path = warehouse_path(warehouse)
-    with one_line_errors():
-        sys.exit(show_changes(path, table, requested, output=output))
+    run_on_table(warehouse, table, lambda path: show_changes(path, table, requested, output=output))
 
 
 @app.command(epilog="Example: braid table drop shop.orders --yes shop.orders --keep-data")

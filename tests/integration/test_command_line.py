@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from kafka import KafkaAdminClient
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
@@ -32,10 +31,7 @@ GUIDE = ROOT / "docs" / "guides" / "command-line.md"
 def test_the_guide_leads_from_a_file_to_a_row(
     kafka: KafkaBroker, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
-    topics = ("shop.sales", "shop.payments", "shop.parcels")
-    admin.create_topics({name: {"num_partitions": 1} for name in topics}, wait_for_metadata=True)
-    admin.close()
+    kafka.create_topics({"store.sales": 1, "store.payments": 1, "store.parcels": 1})
     clusters = tmp_path / "clusters.toml"
     clusters.write_text(
         f'[clusters.default]\nbootstrap_servers = "{kafka.bootstrap_servers}"\npush = ["*"]\n'

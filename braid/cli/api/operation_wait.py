@@ -1,15 +1,16 @@
 """The wait for the end of an operation, with a progress bar on a terminal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from braid.cli.api.operations import count_text
+from braid.cli.api.operations import count_text, operation_text
 from braid.cli.api.waiting import poll
 from braid.cli.exits import EXIT_FAILED, EXIT_TRY_AGAIN
+from braid.cli.output import print_table, terminal
 from braid.schemas import OperationState, OperationView
 
 if TYPE_CHECKING:
@@ -38,6 +39,31 @@ def ended_operation(
             return view
 
         return poll(read, lambda view: view.state.is_final, seconds_max=seconds_max)
+
+
+def follow(client: "Client", begun: Iterable[OperationView], *, wait_seconds: float) -> int:
+    """Print operations that were requested, each once it has ended or the wait is over; return the exit status.
+
+    Args:
+        client: The service.
+        begun: The operations.
+        wait_seconds: The longest wait for each; 0: none.
+
+    Returns:
+        0 without a wait; else the first status of `exit_of_operation` that is not 0.
+
+    Raises:
+        BraidError: The service refuses, or does not answer.
+    """
+    statuses = []
+    for one in begun:
+        if not wait_seconds:
+            print_table(operation_text(one))
+            continue
+        ended = ended_operation(client, one.id, seconds_max=wait_seconds, console=terminal())
+        print_table(operation_text(ended))
+        statuses.append(exit_of_operation(ended))
+    return next((status for status in statuses if status), 0)
 
 
 def exit_of_operation(view: OperationView) -> int:

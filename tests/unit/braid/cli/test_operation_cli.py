@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -62,6 +63,63 @@ def test_a_canceled_operation_is_no_success(braid: Run, bed: FedTable, compactio
     assert "canceled by request  yes\n" in canceled.stdout
     assert waited.exit_code == 1
     assert "CANCELED" in waited.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "request_"),
+    [
+        ("compact shop.orders --due", "compaction", {"full": False}),
+        (
+            "table expire shop.orders --retain-max 9 --older-than 90000",
+            "snapshot_expiry",
+            {"dry_run": False, "retain_max": 9, "retained_seconds": 90},
+        ),
+        ("table expire shop.orders --dry-run", "snapshot_expiry", {"dry_run": True}),
+        (
+            "table clean-orphans shop.orders --older-than 2h",
+            "orphan_cleaning",
+            {"dry_run": True, "min_age_seconds": 7200},
+        ),
+        ("table clean-orphans shop.orders --delete", "orphan_cleaning", {"dry_run": False}),
+        ("table rescale shop.orders --buckets 2", "rescale", {"buckets": 2}),
+    ],
+)
+def test_commands_for_long_work_request_operations(
+    braid: Run, command: str, kind: str, request_: dict[str, Any]
+) -> None:
+    done = braid(*command.split())
+
+    assert done.exit_code == 0, done.output
+    (operation,) = json.loads(braid("operation", "list", "--output", "json").stdout)["operations"]
+    assert done.stdout.splitlines()[1].split() == ["operation", operation["id"]]
+    assert operation["kind"] == kind
+    assert operation["request"].items() >= request_.items()
+
+
+def test_long_work_is_waited_for(braid: Run, bed: FedTable) -> None:
+    pool = bed.client.app.state.components.operation_pool
+    with ThreadPoolExecutor() as threads:
+        compacted = threads.submit(braid, "compact", TABLE, "--wait", "60")
+        while not compacted.done():
+            pool.run_due()
+
+    done = compacted.result()
+    assert done.exit_code == 0, done.output
+    assert "SUCCEEDED" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("compact shop.orders --workers 2", "--workers 2: expected together with --warehouse"),
+        ("table clean-orphans shop.orders --older-than 1min", "min_age_seconds"),
+    ],
+)
+def test_what_a_service_does_not_do_is_refused(braid: Run, command: str, message: str) -> None:
+    done = braid(*command.split())
+
+    assert done.exit_code == 2
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["show", "wait", "cancel"])

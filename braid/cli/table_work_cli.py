@@ -1,0 +1,141 @@
+"""Declarations of the commands `braid table …` for long work on one table: `expire`, `clean-orphans` and `rescale`.
+
+A service does it as an operation. With a warehouse, this process does it.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from braid.cli.options import (
+    API,
+    Api,
+    OperationWait,
+    TableName,
+    TokenFile,
+    WarehouseInsteadOfApi,
+)
+from braid.cli.table_run import run_on_table
+
+if TYPE_CHECKING:
+    from braid.client import Table
+    from braid.schemas import OperationView
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: braid table rescale shop.orders --buckets 8 --wait 600")
+def rescale(
+    table: TableName,
+    *,
+    buckets: Annotated[int, typer.Option(min=1, help="New number of buckets of each partition.")],
+    wait: OperationWait = 0,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
+) -> None:
+    """Change a table's number of buckets while readers and streams use it."""
+    if warehouse is None:
+        _request(table, api, token_file, wait, lambda found: found.rescale({"buckets": buckets}))
+    from braid.cli.rescale import rescale as rescale_table
+
+    run_on_table(warehouse, table, lambda path: rescale_table(path, table, buckets))
+
+
+@app.command("clean-orphans", epilog="Example: braid table clean-orphans shop.orders --wait 600")
+def clean_orphans(
+    table: TableName,
+    *,
+    older_than: Annotated[str, typer.Option(help="Minimum age; younger files are kept.")] = "1 d",
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the files found.")] = False,
+    wait: OperationWait = 0,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
+) -> None:
+    """Print the files that nothing in the table refers to; delete them with --delete."""
+    from braid.cli.arguments import duration_ms
+
+    min_age_ms = duration_ms("--older-than", older_than)
+    if warehouse is None:
+        body = {"dry_run": not delete, "min_age_seconds": min_age_ms // 1000}
+        _request(table, api, token_file, wait, lambda found: found.clean_orphan_files(body))
+    from braid.cli.orphans import clean
+
+    run_on_table(
+        warehouse, table, lambda path: clean(path, table, min_age_ms=min_age_ms, delete=delete)
+    )
+
+
+@app.command("expire", epilog="Example: braid table expire shop.orders --dry-run --wait 600")
+def expire_snapshots(
+    table: TableName,
+    *,
+    retain_min: Annotated[
+        int | None,
+        typer.Option(min=1, help="Keep at least this many; by default snapshot.num-retained.min."),
+    ] = None,
+    retain_max: Annotated[
+        int | None,
+        typer.Option(min=1, help="Keep at most this many; by default snapshot.num-retained.max."),
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(help="Keep snapshots younger than this; by default snapshot.time-retained."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would expire, without expiring it.")
+    ] = False,
+    wait: OperationWait = 0,
+    api: Api = API,
+    token_file: TokenFile = None,
+    warehouse: WarehouseInsteadOfApi = None,
+) -> None:
+    """Expire the oldest snapshots, and delete the files that only they need."""
+    from braid.cli.arguments import duration_ms
+
+    age_ms = None if older_than is None else duration_ms("--older-than", older_than)
+    if warehouse is None:
+        body = {
+            "dry_run": dry_run,
+            "retain_min": retain_min,
+            "retain_max": retain_max,
+            "retained_seconds": None if age_ms is None else age_ms // 1000,
+        }
+        _request(table, api, token_file, wait, lambda found: found.expire_snapshots(body))
+    from braid.cli.expiry import expire
+
+    run_on_table(
+        warehouse,
+        table,
+        lambda path: expire(
+            path,
+            table,
+            retain_min=retain_min,
+            retain_max=retain_max,
+            older_than_age_ms=age_ms,
+            is_dry_run=dry_run,
+        ),
+    )
+
+
+def _request(
+    table: str,
+    api: str,
+    token_file: Path | None,
+    wait_seconds: float,
+    request: Callable[["Table"], "OperationView"],
+) -> NoReturn:
+    """Request an operation on a table, print it, and exit; after a wait the status says whether it has succeeded."""
+    from braid.cli.api.connection import Connection
+    from braid.cli.api.operation_wait import follow
+    from braid.cli.arguments import check_table
+
+    check_table(table)
+    with Connection(api=api, token_file=token_file).client() as client:
+        begun = request(client.table(table))
+        status = follow(client, [begun], wait_seconds=wait_seconds)
+    sys.exit(status)
