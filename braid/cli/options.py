@@ -78,6 +78,9 @@ OperationWait = Annotated[
         metavar="SECONDS",
     ),
 ]
+Snapshot = Annotated[
+    int | None, typer.Option(min=1, help="Id of the snapshot to read; by default the newest.")
+]
 Tag = Annotated[str | None, typer.Option(help="Tag to read instead.")]
 Timestamp = Annotated[
     str | None,

@@ -5,7 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from braid.cli.options import API, Api, Output, TableName, TokenFile
+from braid.cli.options import (
+    API,
+    Api,
+    Output,
+    Snapshot,
+    TableName,
+    Tag,
+    Timestamp,
+    TokenFile,
+)
 from braid.cli.output import OutputFormat
 
 app = typer.Typer(
@@ -15,14 +24,6 @@ app = typer.Typer(
 Key = Annotated[
     list[str],
     typer.Argument(help="A value for each column of the primary key.", metavar="COLUMN=VALUE..."),
-]
-Snapshot = Annotated[
-    int | None, typer.Option(min=1, help="Id of the snapshot to read; by default the newest.")
-]
-Tag = Annotated[str | None, typer.Option(help="Tag to read instead.")]
-Timestamp = Annotated[
-    str | None,
-    typer.Option(help="Read the newest snapshot at or before this time: 2026-01-31T05:15Z."),
 ]
 Generated = Annotated[
     bool, typer.Option("--generated", help="Show the generated columns of sequence groups, too.")

@@ -10,7 +10,7 @@ import typer
 
 from braid.cli.alter_clauses import FORMS, NAMES
 from braid.cli.consumer_cli import app as consumer_app
-from braid.cli.options import TableName, Tag, Timestamp, Warehouse
+from braid.cli.options import Snapshot, TableName, Tag, Timestamp, Warehouse
 from braid.cli.table_run import run_on_table
 from braid.cli.table_service_cli import app as service_app
 from braid.cli.table_work_cli import app as work_app
@@ -25,9 +25,6 @@ app.add_typer(tag_app, name="tag")
 app.add_typer(consumer_app, name="consumer")
 
 TagName = Annotated[str, typer.Argument(help="Name of the tag.", metavar="TAG")]
-Snapshot = Annotated[
-    int | None, typer.Option(min=1, help="Id of the snapshot to read; by default the newest.")
-]
 
 
 @tag_app.command(
