@@ -1,6 +1,6 @@
 """Changes of what a table is stored as, tags, buckets and snapshots, as the audit log has them."""
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from braid.lake import Table
 from braid.schemas import (
@@ -17,6 +17,11 @@ from braid.schemas import (
 from braid.schemas.field_problems import json_pointer
 
 Maintenance: TypeAlias = CompactionRequest | SnapshotExpiryRequest | OrphanCleaningRequest
+_MAINTENANCE: Final = {
+    "compaction": AuditAction.COMPACT_TABLE,
+    "snapshot_expiry": AuditAction.EXPIRE_SNAPSHOTS,
+    "orphan_cleaning": AuditAction.CLEAN_ORPHAN_FILES,
+}
 
 
 def tag_change(
@@ -69,14 +74,8 @@ def maintenance_change(
         request: The work.
         pointer: JSON pointer of the operation that does it; None: a command does it, and the pointer is the kind of work.
     """
-    match request:
-        case CompactionRequest():
-            action = AuditAction.COMPACT_TABLE
-        case SnapshotExpiryRequest(dry_run=True) | OrphanCleaningRequest(dry_run=True):
-            return None
-        case SnapshotExpiryRequest():
-            action = AuditAction.EXPIRE_SNAPSHOTS
-        case OrphanCleaningRequest():
-            action = AuditAction.CLEAN_ORPHAN_FILES
+    if not isinstance(request, CompactionRequest) and request.dry_run:
+        return None
     after = request.model_dump(mode="json")
-    return action, AuditChange(pointer=pointer or json_pointer((request.kind,)), after=after)
+    change = AuditChange(pointer=pointer or json_pointer((request.kind,)), after=after)
+    return _MAINTENANCE[request.kind], change

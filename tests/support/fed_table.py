@@ -71,6 +71,7 @@ class FedTable:
         limits: The bounds of requests.
         follow_ms: The pause of the service's followers.
         storage: Makes the storage.
+        operation_workers: Operations that the service carries out at once, if it is served.
     """
 
     declaration: Mapping[str, Any]
@@ -82,12 +83,17 @@ class FedTable:
     limits: RequestLimits = field(default_factory=RequestLimits)
     follow_ms: int = 0
     storage: Callable[[ManualClock], MemoryFileIO] = lambda clock: MemoryFileIO(clock=clock)
+    operation_workers: int = 2
 
     def __post_init__(self) -> None:
         self.file_io = self.storage(self.clock)
         self.catalog = Catalog("/w", file_io=self.file_io, clock=self.clock)
         settings = ServiceSettings(
-            warehouse="/w", clusters=self.clusters, limits=self.limits, follow_ms=self.follow_ms
+            warehouse="/w",
+            clusters=self.clusters,
+            limits=self.limits,
+            follow_ms=self.follow_ms,
+            operation_workers=self.operation_workers,
         )
         app = create_app(
             settings,

@@ -2,8 +2,9 @@
 
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,10 +12,21 @@ from rich.console import Console
 
 from braid.cli.api.operation_wait import ended_operation
 from braid.client import Client
-from tests.support.fed_table import TABLE as ADDRESS, FedTable
+from tests.support.doc_examples import ROOT
+from tests.support.fed_table import TABLE as ADDRESS, FedTable, Message
+from tests.unit.braid.cli.conftest import DECLARATION, STREAMS
 
 TABLE = "shop.orders"
 Run = Callable[..., Any]
+
+
+@pytest.fixture
+def bed() -> FedTable:
+    """The table `shop.orders` of two records; its service begins no operation by itself."""
+    bed = FedTable(declaration=DECLARATION, streams=STREAMS, operation_workers=0)
+    for version in (1, 2):
+        bed.feed("orders", Message(value={"id": 7, "total": "12.50", "version": version}))
+    return bed
 
 
 @pytest.fixture
@@ -96,16 +108,16 @@ def test_commands_for_long_work_request_operations(
     assert operation["request"].items() >= request_.items()
 
 
-def test_long_work_is_waited_for(braid: Run, bed: FedTable) -> None:
+def test_long_work_is_waited_for(address: str, bed: FedTable) -> None:
     pool = bed.client.app.state.components.operation_pool
-    with ThreadPoolExecutor() as threads:
-        compacted = threads.submit(braid, "compact", TABLE, "--wait", "60")
-        while not compacted.done():
+    command = [sys.executable, "-m", "braid", "compact", TABLE, "--wait", "60", "--api", address]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as compact:
+        while compact.poll() is None:
             pool.run_due()
+        output = compact.communicate()[0]
 
-    done = compacted.result()
-    assert done.exit_code == 0, done.output
-    assert "SUCCEEDED" in done.stdout
+    assert compact.returncode == 0, output
+    assert "SUCCEEDED" in output
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_tokens_are_in_the_audit_log_without_their_secrets(warehouse: str) -> No
     _, text, _ = run("create", "a", "--grant", "read:shop.*", "--warehouse", warehouse)
     run("revoke", "a", "--warehouse", warehouse)
 
-    shown = CliRunner().invoke(app, ["audit", "--warehouse", warehouse, "--json"]).stdout
+    shown = CliRunner().invoke(app, ["audit", "--warehouse", warehouse, "-o", "json"]).stdout
     entries = [json.loads(line) for line in shown.splitlines()]
 
     assert [entry["action"] for entry in entries] == ["revoke_token", "create_token"]

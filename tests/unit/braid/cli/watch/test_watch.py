@@ -48,7 +48,10 @@ def test_rounds_follow_one_another_with_rates_until_it_is_interrupted(
     address: str, bed: FedTable
 ) -> None:
     command = [sys.executable, "-m", "braid", "watch", TABLE, "--every", "0.2", "--api", address]
+    # Where the tests run in the background, this process, and so its children, would ignore it.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, handler)
     assert process.stdout is not None
     found = [json.loads(process.stdout.readline()) for _ in range(2)]
     bed.feed("orders", Message(value={"id": 9, "total": "1.00", "version": 1}))
