@@ -5,13 +5,13 @@ A document has a `kind`, or is a table with its streams, as `braid test` reads i
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from braid.cli.documents import Document
 from braid.registry.names import is_identifier
-from braid.schemas import DefinitionFile, FieldProblem, StreamDefinition, TableSpec
+from braid.schemas import DefinitionFile, DesiredState, FieldProblem, StreamDefinition, TableSpec
 from braid.schemas.declaration_document import KINDS, Declaration, StreamDeclaration
 from braid.schemas.field_problems import field_path, json_pointer, quoted_list
 
@@ -55,11 +55,13 @@ class Declarations:
     Attributes:
         tables: Tables by name.
         streams: Streams by the names of their table and their own.
+        initial_states: The desired states of these streams if they are new.
         origins: Where each of them is, by its name, or by the two names of a stream.
     """
 
     tables: Mapping[str, TableSpec] = field(default_factory=dict)
     streams: Mapping[StreamKey, StreamDefinition] = field(default_factory=dict)
+    initial_states: Mapping[StreamKey, DesiredState] = field(default_factory=dict)
     origins: Mapping[str | StreamKey, Origin] = field(default_factory=dict)
 
     @property
@@ -80,6 +82,7 @@ def declarations_of(documents: Sequence[Document]) -> Declarations:
     """
     tables: dict[str, TableSpec] = {}
     streams: dict[StreamKey, StreamDefinition] = {}
+    initial_states: dict[StreamKey, DesiredState] = {}
     origins: dict[str | StreamKey, Origin] = {}
     lines: list[str] = []
     for document in documents:
@@ -87,19 +90,22 @@ def declarations_of(documents: Sequence[Document]) -> Declarations:
             found = list(_declared(document))
             if not found:
                 lines.append(f"{document.place()}: expected a `table`, or `streams`")
-            for key, spec, pointer in found:
-                origin = Origin(document=document, pointer=pointer)
-                lines += _name_problems(key, origin, origins)
-                origins[key] = origin
-                if isinstance(spec, TableSpec):
-                    tables[str(key)] = spec
-                elif not isinstance(key, str):
-                    streams[key] = spec
+            for one in found:
+                origin = Origin(document=document, pointer=one.pointer)
+                lines += _name_problems(one.key, origin, origins)
+                origins[one.key] = origin
+                if isinstance(one.spec, TableSpec):
+                    tables[str(one.key)] = one.spec
+                elif not isinstance(one.key, str):
+                    streams[one.key] = one.spec
+                    initial_states[one.key] = one.initial_state
         except ValidationError as error:
             lines += list(_problem_lines(document, error))
     if lines:
         raise DeclarationsRefused(lines[:_PROBLEMS_MAX])
-    return Declarations(tables=tables, streams=streams, origins=origins)
+    return Declarations(
+        tables=tables, streams=streams, initial_states=initial_states, origins=origins
+    )
 
 
 def shown_name(key: str | StreamKey) -> str:
@@ -122,10 +128,17 @@ def problem_line(
     return f"{place}: {shown_name(key)}: {field_name}{problem.message}{value}{hint}"
 
 
-def _declared(
-    document: Document,
-) -> Iterator[tuple[str | StreamKey, TableSpec | StreamDefinition, str]]:
-    """Yield the names, the declarations and their pointers of a document.
+class _Declared(NamedTuple):
+    """A declaration, its pointer in the document, and the desired state of a stream that is new."""
+
+    key: str | StreamKey
+    spec: TableSpec | StreamDefinition
+    pointer: str
+    initial_state: DesiredState = DesiredState.RUNNING
+
+
+def _declared(document: Document) -> Iterator[_Declared]:
+    """Yield what a document declares.
 
     Raises:
         ValidationError: The document breaks its contract.
@@ -133,15 +146,16 @@ def _declared(
     if isinstance(document.value, dict) and "kind" not in document.value:
         found = DefinitionFile.model_validate(document.value)
         if found.table is not None:
-            yield found.name, found.table, "/table"
+            yield _Declared(found.name, found.table, "/table")
         for name, definition in found.streams.items():
-            yield (found.name, name), definition, json_pointer(("streams", name))
+            yield _Declared((found.name, name), definition, json_pointer(("streams", name)))
         return
     declared = _DECLARATION.validate_python(document.value)
     if isinstance(declared, StreamDeclaration):
-        yield (declared.table, declared.name), declared.spec, "/spec"
+        key = (declared.table, declared.name)
+        yield _Declared(key, declared.spec, "/spec", declared.initial_state)
     else:
-        yield declared.name, declared.spec, "/spec"
+        yield _Declared(declared.name, declared.spec, "/spec")
 
 
 def _name_problems(

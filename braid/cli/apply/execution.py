@@ -84,7 +84,12 @@ def carry_out(client: "Client", step: Step) -> None:
     stream = client.table(identifier).stream(name)
     if isinstance(step.spec, StreamDefinition):
         if_match, if_none_match = _condition(step)
-        stream.put(step.spec, if_match=if_match, if_none_match=if_none_match)
+        stream.put(
+            step.spec,
+            initial_state=step.initial_state,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
         return
     stream.stop()
     typer.echo(f"{step.name}: waiting until it has stopped", err=True)
@@ -125,7 +130,9 @@ def _validated(
     assert isinstance(step.spec, StreamDefinition), "a stream's step has its declaration"
     if not step.needs_plan:
         trial = StreamTrial.model_validate(step.spec.model_dump(exclude_unset=True, mode="json"))
-        return client.table(identifier).stream(name).validate(trial)
+        return (
+            client.table(identifier).stream(name).validate(trial, initial_state=step.initial_state)
+        )
     if identifier in found and not found[identifier].valid:
         return _validation()  # the rules for streams require a valid table
     known = registered.get(identifier)

@@ -16,7 +16,14 @@ from braid.cli.apply.schema_changes import derive_changes
 from braid.cli.declarations import Declarations, StreamKey, shown_name
 from braid.registry.alteration.redeclaration import declared_differences
 from braid.registry.rules.stream_completion import complete_stream
-from braid.schemas import FieldProblem, StreamDefinition, StreamSpec, TableChange, TableSpec
+from braid.schemas import (
+    DesiredState,
+    FieldProblem,
+    StreamDefinition,
+    StreamSpec,
+    TableChange,
+    TableSpec,
+)
 from braid.schemas.field_problems import problem_at
 
 _KINDS: Final = {True: "Table", False: "Stream"}
@@ -42,6 +49,7 @@ class Step:
         differences: What it changes; empty for what is created or deleted.
         changes: Of a table, the schema changes that are made before its declaration is registered.
         dropped: Columns of a table that lose their values.
+        initial_state: The desired state of a stream that is created; None: nothing, or a table, is.
         etag: The version that is changed or deleted; None: there is none, or its version has no name.
         needs_plan: Whether the plan changes a stream's table, or deletes streams of it, so that the service cannot check the stream yet.
         problems: Why the step cannot be made, as far as this is known without the service.
@@ -53,6 +61,7 @@ class Step:
     differences: tuple[Difference, ...] = ()
     changes: tuple[TableChange, ...] = ()
     dropped: tuple[str, ...] = ()
+    initial_state: DesiredState | None = None
     etag: str | None = None
     needs_plan: bool = False
     problems: tuple[FieldProblem, ...] = ()
@@ -140,7 +149,13 @@ def _stream_step(
         return Step(action=Action.CREATE, key=key, spec=definition, problems=(problem,))
     known = None if table is None else table.streams.get(name)
     if known is None:
-        return Step(action=Action.CREATE, key=key, spec=definition, needs_plan=needs_plan)
+        return Step(
+            action=Action.CREATE,
+            key=key,
+            spec=definition,
+            initial_state=declared.initial_states.get(key),
+            needs_plan=needs_plan,
+        )
     wanted = complete_stream(spec, definition, name=name, known=known.spec)
     found = differences(_json(known.spec), _json(wanted))
     return Step(

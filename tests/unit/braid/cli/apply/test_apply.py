@@ -79,6 +79,29 @@ def test_a_table_and_its_stream_are_created_once(braid: Run) -> None:
     ]
 
 
+def test_a_stream_that_is_declared_to_be_stopped_is_created_so(
+    braid: Run, write: Callable[..., str]
+) -> None:
+    archive = {"name": "archived", "type": "STRING"}
+    wide = orders(
+        columns=[*DECLARATION["columns"], archive],
+        sequence_groups=[
+            *DECLARATION["sequence_groups"],
+            {"name": "archive", "columns": ["archived"]},
+        ],
+    )
+    path = write(
+        wide,
+        stream("archive", topic="archive", partitioned_by_key=True) | {"initial_state": "STOPPED"},
+    )
+
+    done = braid("apply", "-f", path, "--yes")
+
+    assert done.exit_code == 0, done.stderr
+    shown = braid("stream", "show", TABLE, "archive", "--output", "json")
+    assert json.loads(shown.stdout)["desired_state"] == "STOPPED"
+
+
 def test_what_is_registered_already_is_unchanged(braid: Run, write: Callable[..., str]) -> None:
     path = write(
         orders(), stream("orders"), {"name": TABLE, "streams": {"parcels": STREAMS["parcels"]}}
