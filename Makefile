@@ -94,7 +94,7 @@ cdc: $(INSTALL) ## Changes of a real PostgreSQL server, captured by Debezium
 	@$(BIN)/python -m tests.support.captured_postgres.server
 	@$(BIN)/python -m pytest -m cdc --timeout=0 tests/integration/test_captured_postgres.py $(ARGS)
 
-console-test: $(INSTALL) playwright ## The console in a Chromium of this machine (apt-get install chromium)
+console-test: jars playwright ## The console in a Chromium of this machine (apt-get install chromium)
 	@PYTHONPATH=$(PLAYWRIGHT) $(BIN)/python -m pytest tests/console $(ARGS)
 
 PROMTOOL ?= promtool
