@@ -34,6 +34,7 @@ from braid.schemas import (
     StreamState,
     TableProgress,
 )
+from braid.schemas.access import Grant
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
 from braid.service.control.table_history import SeriesKey
@@ -172,7 +173,10 @@ class ConsoleBed:
 
     def token(self, name: str, *grants: str) -> str:
         """Make a token with grants such as `read:shop.*`, and return its text."""
-        granted = [grant_of(grant) for grant in grants]
+        return self.token_with(name, *map(grant_of, grants))
+
+    def token_with(self, name: str, *granted: Grant) -> str:
+        """Make a token of grants, and return its text."""
         clock = self.fed.clock
         text = random_text()
         token = token_of(text, name, granted, now_ms=clock.now_ms(), expires_ms=None)

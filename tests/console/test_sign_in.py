@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from braid.schemas.access import AccessScope, Grant
 from braid.service.settings import AccessSettings
 from tests.console.console_bed import ConsoleBed
 from tests.console.visitor import Visitor
@@ -94,3 +95,13 @@ def test_what_is_refused_nevertheless_is_a_problem_that_names_the_scope(
 
     expect(alert).to_contain_text("admin")
     expect(alert).to_contain_text("Request id")
+
+
+def test_streams_are_not_denied_where_masked_columns_hide_them(
+    visitor: Visitor, bed: ConsoleBed
+) -> None:
+    grant = Grant(scope=AccessScope.READ, tables=("shop.*",), masked_columns=("city",))
+    sign_in(visitor, bed.token_with("masked", grant), "tables/shop/orders")
+
+    expect(visitor.page.get_by_text("The streams are not shown to you")).to_be_visible()
+    expect(visitor.page.get_by_text("No stream fills this table")).to_have_count(0)
