@@ -1,4 +1,4 @@
-"""Declarations of the commands about a deployment as a whole: `braid apply`, `watch`, `doctor` and `audit`."""
+"""Declarations of the commands about a deployment as a whole: `braid apply`, `export`, `watch`, `doctor` and `audit`."""
 
 import sys
 from typing import Annotated
@@ -74,6 +74,32 @@ def apply(
         drops_columns=drop_columns,
         output=output,
     )
+    sys.exit(status)
+
+
+@app.command(epilog="Example: braid export 'shop.*' > shop.yaml")
+def export(
+    table: Annotated[
+        str | None,
+        typer.Argument(
+            help="Pattern of database.table, such as shop.*; by default all tables.",
+            metavar="[PATTERN]",
+        ),
+    ] = None,
+    *,
+    api: Api = API,
+    token_file: TokenFile = None,
+    output: Output = OutputFormat.YAML,
+) -> None:
+    """Print the declarations of tables and streams, with all defaults filled in; `braid apply` reads them as YAML.
+
+    Exits with 1 if a table cannot be read and is missing.
+    """
+    from braid.cli.api.connection import Connection
+    from braid.cli.api.declarations import export as run
+
+    with Connection(api=api, token_file=token_file).client() as client:
+        status = run(client, table=table, output=output)
     sys.exit(status)
 
 

@@ -25,7 +25,7 @@ _COMMON: Final = (
 _OUTPUT: Final = (
     "`--output json` and `yaml` print one document: the answer of the service, as the [HTTP reference](http-api.md) describes it; "
     "lists that come page by page are whole. Commands that print records, one after the other, print one JSON object in each line, "
-    "or one YAML document for each: `watch`, `audit`, `stream dead-letters`, `table changes`, `table inspect`. Results are on stdout, all "
+    "or one YAML document for each: `watch`, `audit`, `export`, `stream dead-letters`, `table changes`, `table inspect`. Results are on stdout, all "
     "else is on stderr."
 )
 _TYPES: Final[dict[Any, str]] = {str: "text", int: "integer", float: "number", Path: "path"}
