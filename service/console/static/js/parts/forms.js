@@ -45,6 +45,11 @@ export function Confirm({ title, plan, label, typed, danger, act, close, form, b
   useEffect(() => {
     const before = document.activeElement;
     dialog.current.showModal();
+    const text = dialog.current.querySelector('textarea'); // begins at its end otherwise
+    if (text) {
+      text.setSelectionRange(0, 0);
+      text.scrollTop = 0;
+    }
     return () => before?.focus?.();
   }, []);
   const submit = async (event) => {

@@ -5,7 +5,7 @@ import { change, useLive } from '../api.js';
 import { duration, exactJson, moment, plural, time, value as shown } from '../format.js';
 import { html, useEffect, useState } from '../html.js';
 import { apiPath } from '../route.js';
-import { Card, Facts, ProblemNote, State, Table } from '../parts/basics.js';
+import { Card, Facts, State, Table } from '../parts/basics.js';
 import { Choice, Field, JsonField, Question } from '../parts/forms.js';
 
 const EVENTS_MAX = 60;
