@@ -6,7 +6,7 @@ the runner and the demo.
 | module | what |
 |---|---|
 | `main` | the program, and the commands that start processes or work on whole warehouses |
-| `deployment_cli` | the commands about a deployment: `apply`, `export`, `watch`, `doctor`, `audit` |
+| `deployment_cli` | the commands about a deployment: `apply`, `export`, `import`, `watch`, `doctor`, `audit` |
 | `operation_cli` | the commands `braid operation …` |
 | `table_cli`, `table_service_cli`, `table_work_cli` | the commands `braid table …`: those that use a warehouse, those that use a service, and long work |
 | `table_run` | the run of a command about one table on a warehouse |

@@ -1,4 +1,4 @@
-"""Declarations of the commands about a deployment as a whole: `braid apply`, `export`, `watch`, `doctor` and `audit`."""
+"""Declarations of the commands about a deployment as a whole: `braid apply`, `export`, `import`, `watch`, `doctor` and `audit`."""
 
 import sys
 from typing import Annotated
@@ -15,6 +15,7 @@ from braid.cli.options import (
     WarehouseInsteadOfApi,
 )
 from braid.cli.output import OutputFormat
+from braid.schemas import DesiredState
 
 app = typer.Typer()
 
@@ -100,6 +101,47 @@ def export(
 
     with Connection(api=api, token_file=token_file).client() as client:
         status = run(client, table=table, output=output)
+    sys.exit(status)
+
+
+@app.command("import", epilog="Example: braid import shop.yaml --dry-run")
+def import_declarations(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files with declarations, folders with such files; `-`: standard input.",
+            metavar="FILE...",
+        ),
+    ],
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only print what would be done.")
+    ] = False,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace", help="Change what is registered with another declaration; else it stays."
+        ),
+    ] = False,
+    initial_state: Annotated[
+        DesiredState | None,
+        typer.Option(help="State of each new stream; by default that of its declaration."),
+    ] = None,
+    api: Api = API,
+    token_file: TokenFile = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Register the tables and streams of files; what is registered already stays as it is.
+
+    Each is registered by itself: one that is refused does not keep the others from being registered.
+    Exits with 4 if something is registered with another declaration, and with 2 if a declaration breaks rules.
+    """
+    from braid.cli.api.connection import Connection
+    from braid.cli.api.declaration_import import ImportOptions, import_files
+
+    options = ImportOptions(is_dry_run=dry_run, replaces=replace, initial_state=initial_state)
+    with Connection(api=api, token_file=token_file).client() as client:
+        status = import_files(client, sources, options, output)
     sys.exit(status)
 
 

@@ -4,7 +4,7 @@
 |---|---|
 | `connection` | the client of a command; the exit of a command that the service refuses |
 | `tables`, `streams` | the answers about tables and streams, as text |
-| `declarations` | the export of declarations |
+| `declarations`, `declaration_import` | the export of declarations; their import from files |
 | `operations`, `operation_wait` | the answers about operations, as text; the wait for their end, with a progress bar |
 | `inspection`, `changes`, `audit` | views of metadata, changes of rows and the audit log, page by page |
 | `verbs`, `waiting` | lifecycle verbs; waits until a service reports a state |
