@@ -55,7 +55,8 @@ def test_the_guide_leads_from_a_file_to_a_row(
 def _service(warehouse: str, clusters: Path, port: int, directory: Path) -> Iterator[None]:
     """Run a service until it answers `braid`."""
     options = ("--clusters", str(clusters), "--port", str(port), "--no-access-control")
-    arguments = ("--warehouse", warehouse, *options)
+    # Nothing waits for the operations of the page, and processes that carry them out take seconds to start.
+    arguments = ("--warehouse", warehouse, *options, "--operation-workers", "0")
     with Supervisor(directory / "logs") as supervisor:
         child = supervisor.start_module("service", "braid", "service", *arguments)
         child.wait_ready(lambda: _braid("table", "list")[0] == 0, timeout_s=PATIENCE_S)
