@@ -38,6 +38,8 @@ pytestmark = pytest.mark.integration
 CLIENTS_OF_A_PROCESS = 2
 ANSWERS = {200, 201, 202, 204, 404, 409, 412, 422}
 TRY_AGAIN = 20
+_PAUSE_S = 0.2
+"""Between two looks at all documents, which take processor time from the services."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,7 @@ class Reader:
 
     def _read(self) -> None:
         known: set[str] = set()
-        while not self._is_ended.is_set():
+        while not self._is_ended.wait(_PAUSE_S):
             known = self._look(known)
             self.looks += 1
 
@@ -194,7 +196,7 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
 
 @pytest.mark.parametrize(
     ("processes", "changes"),
-    [(2, 40), pytest.param(8, 200, marks=pytest.mark.soak)],
+    [(2, 30), pytest.param(8, 200, marks=pytest.mark.soak)],
     ids=["some", "many"],
 )
 def test_changes_by_several_processes_are_all_made_once(
