@@ -4,8 +4,8 @@ The verb has its effect on all selected streams of a table at once. Tables are c
 cannot be changed, the outcomes of its streams say so, and the others are changed nevertheless.
 """
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Final
 
 from braid.lake import InvalidRequest, LakeError, LimitExceeded, Problem, TableNotFound
@@ -13,6 +13,7 @@ from braid.registry.errors import KeyReused, RegistryError
 from braid.registry.registrar import Registrar
 from braid.registry.stream_entries import Verb
 from braid.schemas import OperationProblem, StreamState
+from braid.schemas.access import EVERY_TABLE
 from braid.schemas.batch_verb import (
     STREAMS_MAX,
     TABLES_MAX,
@@ -62,8 +63,7 @@ def select_streams(
     for name in request.streams:
         table, _, stream = name.rpartition(".")
         found.setdefault(table, {})[stream] = None
-    pattern = re.compile("|".join(map(_expression, request.tables)) or r"(?!)")
-    matching = [one for one in tables if pattern.fullmatch(one) and may_change(one)]
+    matching = [one for one in tables if _is_meant(one, request.tables) and may_change(one)]
     _check_bound(len({*matching, *found}), TABLES_MAX, "tables")
     for table in matching:
         try:
@@ -137,6 +137,15 @@ def _check_bound(count: int, bound: int, what: str) -> None:
         raise LimitExceeded(message)
 
 
-def _expression(pattern: str) -> str:
-    """Return the regular expression of a pattern of tables."""
-    return r".*" if pattern == "*" else re.escape(pattern).replace(r"\*", "[^.]*")
+def _is_meant(identifier: str, patterns: Sequence[str]) -> bool:
+    """Return whether a table matches one of the patterns, in whose names `*` stands for any characters."""
+    database, _, table = identifier.partition(".")
+    # Not a regular expression of `.*`: with many of them in a pattern its search would not end.
+    return any(
+        pattern == EVERY_TABLE
+        or (
+            fnmatchcase(database, pattern.partition(".")[0])
+            and fnmatchcase(table, pattern.partition(".")[2])
+        )
+        for pattern in patterns
+    )

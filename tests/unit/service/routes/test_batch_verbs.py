@@ -61,6 +61,28 @@ def test_the_streams_of_matching_tables_change_at_once(
     assert versions(file_io, "shop.orders") == before + 1
 
 
+def test_patterns_may_have_any_number_of_asterisks(tables: HttpClient) -> None:
+    # A search that tries every division of a name among the asterisks would not come to an end.
+    long = "*" * 79
+    expected = {
+        "*": 6,
+        "*.orders": 4,
+        "s*p.*r*": 4,
+        "shop.order": 0,
+        "shop.*orders*returns*": 0,
+        f"shop.{long}": 4,
+        f"shop.{long}x": 0,
+        f"{long}x.orders": 0,
+    }
+
+    found = {
+        pattern: len(tables.post("/v1/streams:stop", json={"tables": [pattern]}).json()["streams"])
+        for pattern in expected
+    }
+
+    assert found == expected
+
+
 def test_a_stream_that_fails_does_not_keep_the_others_from_changing(tables: HttpClient) -> None:
     tables.post("/v1/tables/shop/orders/streams/sales/stop").raise_for_status()
     names = ["shop.orders.sales", "shop.orders.payments", "shop.orders.none", "shop.none.sales"]
