@@ -179,6 +179,8 @@ class OperationDocument(Contract):
         request: What is to be done.
         state: What has become of it.
         created_ms: Time of the request, milliseconds since the epoch, UTC.
+        table_created_ms: When the table was created, milliseconds since the epoch, UTC: a later table of the name is another one;
+            None: it is not known.
         requested_by: Name of the client; None: it has not identified itself.
         attempt: How often a process has begun it.
         started_ms: When a process has first begun it; None: none has.
@@ -198,6 +200,7 @@ class OperationDocument(Contract):
     request: OperationRequest
     state: OperationState = OperationState.PENDING
     created_ms: int
+    table_created_ms: int | None = None
     requested_by: str | None = None
     attempt: int = Field(default=0, ge=0)
     started_ms: int | None = None

@@ -1,9 +1,10 @@
 """Operations as they are answered, and pages of them: those that have not ended, then the others, the newest first."""
 
-import json
 from collections.abc import Callable
 
-from braid.lake import InvalidRequest, Problem
+import orjson
+
+from braid.lake import CorruptData, InvalidRequest, Problem
 from braid.registry.errors import FeaturesMissing, OperationNotFound
 from braid.registry.store.operations import OperationStore, table_of
 from braid.schemas import OperationDocument, OperationList, OperationState, OperationView
@@ -41,7 +42,7 @@ def list_operations(
     page_token: str | None,
     may_see: Callable[[str], bool],
 ) -> OperationList:
-    """Return a page of operations.
+    """Return a page of operations; those whose documents cannot be read are left out.
 
     Args:
         operations: The operations.
@@ -63,12 +64,12 @@ def list_operations(
     page: list[OperationView] = []
     for place, operation_id in enumerate(ids):
         if len(page) == page_size:
-            left = json.dumps({"next": ids[place]}).encode()
+            left = orjson.dumps({"next": ids[place]})
             return OperationList(operations=tuple(page), next_page_token=encode_token(left))
         try:
             document = operations.get(operation_id)
-        except (OperationNotFound, FeaturesMissing):
-            continue  # removed a moment ago; or of a newer version, whose processes list it
+        except (OperationNotFound, FeaturesMissing, CorruptData):
+            continue  # removed a moment ago; or of a newer version, whose processes list it; or damaged
         if state in (None, document.state):
             page.append(operation_view(document))
     return OperationList(operations=tuple(page))
@@ -85,7 +86,7 @@ def _is_meant(operation_id: str, table: str | None, may_see: Callable[[str], boo
 def _after(ids: list[str], token: str) -> list[str]:
     """Return the ids of the pages that follow; none if the next one was removed meanwhile."""
     try:
-        first = json.loads(decode_token(token))["next"]
+        first = orjson.loads(decode_token(token))["next"]
     except (ValueError, KeyError, TypeError):
         problem = Problem(
             field="page_token",

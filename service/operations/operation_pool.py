@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from braid.lake import Clock, LakeError
+from braid.lake import Clock, CorruptData, LakeError
 from braid.registry.errors import RegistryError
 from braid.registry.store.operations import OperationStore, lease_name, table_of
 from braid.registry.store.remembered_requests import RememberedRequests
@@ -57,6 +57,7 @@ class OperationPool:
         self._wake = threading.Condition()
         self._is_asked = False
         self._running: set[str] = set()
+        self._unreadable: frozenset[str] = frozenset()
         self._removed_ms: int | None = None
         self._is_failing = False
         self._threads = [
@@ -86,10 +87,14 @@ class OperationPool:
     def run_due(self) -> None:
         """Carry out, one after the other, what no other process carries out now.
 
+        An operation whose document is damaged is left as it is.
+
         Raises:
             LakeError: Storage does not answer.
         """
-        for operation_id in self._operations.open_ids():
+        open_ids = self._operations.open_ids()
+        self._unreadable &= frozenset(open_ids)
+        for operation_id in open_ids:
             if self._stop.is_set():
                 return
             if self._take(operation_id):
@@ -126,13 +131,23 @@ class OperationPool:
     def _is_due(self, operation_id: str) -> bool:
         """Return whether an attempt can be made now; looked up here, because a process for an attempt is dear."""
         with suppress(RegistryError):
-            document = self._operations.get(operation_id)
+            try:
+                document = self._operations.get(operation_id)
+            except CorruptData as error:
+                self._log_unreadable(operation_id, error)
+                return False
             if document.state.is_final:
                 return True  # a process has ended before it has deleted what is left
             if document.retry_ms is not None and document.retry_ms > self._clock.now_ms():
                 return False
             return self._leases.holder(table_of(operation_id), lease_name(operation_id)) is None
         return False
+
+    def _log_unreadable(self, operation_id: str, error: CorruptData) -> None:
+        """Log that an operation cannot be carried out: once, not at each look."""
+        if operation_id not in self._unreadable:
+            self._unreadable |= {operation_id}
+            logger.warning("operation cannot be carried out id=%s error=%s", operation_id, error)
 
     def _run(self) -> None:
         while not self._stop.is_set():

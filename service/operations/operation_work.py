@@ -86,6 +86,9 @@ class OperationWork:
         """
         table = self.catalog.table(operation.identifier)
         attempt.proceed()
+        if operation.table_created_ms not in (None, table_created_ms(table)):
+            message = f"the table {operation.identifier} for which this was requested was dropped; this one was created later"
+            raise TableNotFound(message)
         match operation.request:
             case CompactionRequest() as request:
                 return _compact(table, request, attempt, user=operation.id)
@@ -122,6 +125,12 @@ class OperationWork:
                 raise RollbackOvertaken(message)
         done = table.rollback(snapshot_id=request.snapshot_id, tag=request.tag, commit_user=user)
         return asdict(done)
+
+
+def table_created_ms(table: Table) -> int | None:
+    """Return when a table was created, milliseconds since the epoch; None: it is not known."""
+    first = table.find_schema(0)
+    return None if first is None else first.time_millis or None
 
 
 class RollbackOvertaken(CommitConflict):

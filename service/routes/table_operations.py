@@ -36,6 +36,7 @@ from braid.service.dependencies import (
     PreconditionOf,
     set_etag,
 )
+from braid.service.operations.operation_work import table_created_ms
 from braid.service.principal import ANYONE
 from braid.service.scope_requests import named_request_of
 
@@ -74,6 +75,7 @@ class Requests:
             table=self._table,
             request=work,
             created_ms=self.components.clock.now_ms(),
+            table_created_ms=table_created_ms(self.table),
             requested_by=self._client,
         )
         stored = self.components.operations.create(

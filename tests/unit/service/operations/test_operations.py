@@ -395,6 +395,44 @@ def test_operations_are_listed_in_pages_by_table_and_state(events: HttpClient) -
     assert (bad.status_code, bad.json()["errors"][0]["field"]) == (422, "page_token")
 
 
+def test_an_operation_whose_document_is_damaged_keeps_no_other_one_waiting(
+    events: HttpClient, file_io: MemoryFileIO, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = OperationStore(file_io, "/w", clock)
+    first, second = (rescale(number, clock).id for number in range(2))
+    known = begun(events, "compactions")
+    file_io.write_new(f"/w/_braid/operations/open/{first}/{1:020d}.json", b"{}")
+    file_io.write_new(f"/w/_braid/operations/finished/{second}.json", b"{}")
+
+    ended = done(events, known)
+    run_due(events)
+
+    assert ended["state"] == "SUCCEEDED"
+    listed = events.get("/v1/operations").json()["operations"]
+    assert [one["id"] for one in listed] == [known["id"]]
+    assert store.open_ids() == [first]
+    assert [f"id={first}" in text for text in caplog.messages] == [True]
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_an_operation_of_a_table_that_was_dropped_leaves_a_later_one_of_the_name_as_it_is(
+    events: HttpClient, file_io: MemoryFileIO, clock: ManualClock, catalog: Catalog, path: str
+) -> None:
+    operation_id = begun(events, path, json=KINDS[path])["id"]
+    events.delete(f"{TABLE}?confirm={NAME}").raise_for_status()
+    clock.advance(ms=1)
+    events.put(TABLE, json=SPEC).raise_for_status()
+    for number in range(COMMITS):
+        write(catalog, count=40, value=f"later {number}")
+    before = state_of(file_io, clock)
+
+    executor_on(file_io, clock).execute(operation_id)
+
+    ended = OperationStore(file_io, "/w", clock).get(operation_id)
+    assert (ended.state, ended.problem and ended.problem.code) == ("FAILED", "table_not_found")
+    assert state_of(file_io, clock) == before
+
+
 def test_the_number_of_open_operations_is_bounded(
     events: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
