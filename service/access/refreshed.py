@@ -59,7 +59,7 @@ class Refreshed(Generic[ValueT]):
             load: Returns the value; called in a thread, never twice at once.
             name: What is loaded, for the log.
             times: When it is loaded.
-            errors: What `load` raises while it cannot load.
+            errors: What `load` raises while it cannot load. Another exception is a bug, and logged with its trace; the next load may succeed.
             steady_s: A clock that nobody sets, seconds.
         """
         self._load = load
@@ -123,18 +123,16 @@ class Refreshed(Generic[ValueT]):
         began_s = self._steady_s()
         try:
             self._loaded = _Loaded(self._load(), began_s)
-        except self._errors as error:
-            self._log_failure(str(error))
+        except Exception as error:
+            # Whatever it is: without further loads a revoked token would stay valid.
+            message = "; ".join(str(error).splitlines())[:1_000]
+            if message != self._failure:  # logged once, not at each load
+                trace = None if isinstance(error, self._errors) else error
+                logger.warning("%s cannot be loaded: %s", self._name, message, exc_info=trace)
+            self._failure = message
         else:
             if self._failure is not None:
                 logger.info("%s can be loaded again", self._name)
             self._failure = None
         finally:
             self._began_s = began_s
-
-    def _log_failure(self, message: str) -> None:
-        """Log a failure once, not at each load."""
-        if message != self._failure:
-            line = "; ".join(message.splitlines())
-            logger.warning("%s cannot be loaded: %s", self._name, line[:1_000])
-        self._failure = message

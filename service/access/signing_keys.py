@@ -1,10 +1,9 @@
 """Public keys of an issuer of tokens: a JWK set (RFC 7517), read from a file or an HTTPS address.
 
-Keys of other kinds are left out, those of HMAC among them: whoever has such a key can sign, and a set of keys is public.
+Keys of other kinds are left out, those of HMAC and private ones among them: whoever has such a key can sign, and a set of keys is public.
 """
 
 import http.client
-import json
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import jwt
+import orjson
 
 from braid.service.issuers import Issuer
 
@@ -24,6 +24,9 @@ _ALGORITHMS: Final[Mapping[str, Sequence[str]]] = {
     "EC": ("ES256", "ES384", "ES512"),
     "OKP": ("EdDSA",),
 }
+
+_PRIVATE: Final = "d"
+"""Member of a private key, whatever its kind (RFC 7518, 6.2.2 and 6.3.2; RFC 8037, 2)."""
 
 
 class KeysUnavailable(Exception):
@@ -78,7 +81,7 @@ def parse_keys(data: bytes, issuer: Issuer) -> SigningKeys:
     if len(data) > SIZE_MAX:
         message = f"a set of keys has at most {SIZE_MAX} bytes"
         raise ValueError(message)
-    found = json.loads(data)
+    found = orjson.loads(data)
     entries = found.get("keys") if isinstance(found, dict) else None
     if not isinstance(entries, list):
         message = "this is no set of keys: expected an object with the list `keys`"
@@ -99,7 +102,7 @@ def _key(entry: Mapping[str, Any], issuer: Issuer) -> SigningKey | None:
         for algorithm in _ALGORITHMS.get(str(entry.get("kty")), ())
         if algorithm in issuer.algorithms and entry.get("alg") in (None, algorithm)
     ]
-    if not algorithms or entry.get("use") not in (None, "sig"):
+    if not algorithms or entry.get("use") not in (None, "sig") or _PRIVATE in entry:
         return None
     try:
         key = jwt.PyJWK(dict(entry), algorithm=algorithms[0]).key

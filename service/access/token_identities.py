@@ -109,8 +109,9 @@ class TokenIdentities:
 
     def _load(self) -> Mapping[bytes, _Bearer]:
         stored = self._tokens.stored()
-        # Principals remember what they may do: those of an unchanged document are kept.
-        if self._stored is None or stored.version != self._stored.version:
+        # Principals remember what they may do: those of an unchanged document are kept. Its version does not tell it: a
+        # document that was restored from a backup may have the version of the one that it replaces.
+        if stored != self._stored:
             if stored.unreadable:
                 names = ", ".join(stored.unreadable[:10])
                 logger.warning("access tokens of a newer version are refused: %s", names)

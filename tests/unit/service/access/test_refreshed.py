@@ -15,10 +15,11 @@ TIMES = RefreshTimes(every_s=0.0, pause_s=0.0, wait_s=30.0, kept_s=100.0)
 
 @dataclass
 class Source:
-    """Counts loads; fails while it is told to."""
+    """Counts loads; fails while it is told to, and first with some exceptions that nobody expects."""
 
     count: int = 0
     failure: str | None = None
+    bugs: int = 0
     now_s: float = 0.0
     gate: threading.Event = field(default_factory=threading.Event)
     third: threading.Event = field(default_factory=threading.Event)
@@ -28,6 +29,10 @@ class Source:
 
     def load(self) -> int:
         self.gate.wait()
+        if self.bugs:
+            self.bugs -= 1
+            message = "a bug"
+            raise RuntimeError(message)
         self.count += 1
         if self.count == 3:
             self.third.set()
@@ -104,6 +109,29 @@ def test_a_failure_leaves_the_last_value_until_it_is_too_old(
         "numbers cannot be loaded: no answer; hint: none",
         "numbers can be loaded again",
     ]
+
+
+def test_an_unexpected_failure_ends_neither_the_loads_nor_the_questions(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    source = Source(bugs=2)
+    value = refreshed(source)
+
+    async def ask_and_follow() -> int | None:
+        asked = await value.newer()
+        task = asyncio.create_task(value.follow())
+        await asyncio.to_thread(source.third.wait)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return asked
+
+    assert asyncio.run(ask_and_follow()) is None
+
+    assert value.current() is not None
+    (record,) = caplog.records
+    assert record.getMessage() == "numbers cannot be loaded: a bug"
+    assert record.exc_info is not None
+    value.close()
 
 
 def test_a_question_waits_only_for_a_while() -> None:

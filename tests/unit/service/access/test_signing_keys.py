@@ -48,6 +48,10 @@ def test_keys_of_a_file_are_loaded(tmp_path: Path) -> None:
         keys_of(public_entry(PRIVATE, "one", use="enc")),
         keys_of(public_entry(PRIVATE, "one", alg="RS512")),  # not among those of the issuer
         b" " * (1 << 20) + b"{}",
+        b'{"keys": ' + b"[" * 100_000,
+        keys_of(
+            json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(PRIVATE))
+        ),  # everybody could sign with it
     ],
 )
 def test_a_set_without_a_usable_key_is_refused(data: bytes) -> None:

@@ -69,6 +69,20 @@ def test_a_bearer_is_known_without_waiting_once_its_token_is_loaded(
     assert [principal and principal.name for principal in known] == ["one", "other"]
 
 
+def test_a_document_that_replaces_one_of_its_version_is_loaded(clock: ManualClock) -> None:
+    file_io = MemoryFileIO()
+    tokens = Tokens(file_io, "/w", clock)
+    identities = TokenIdentities(tokens, clock, times=TIMES)
+    one = make(tokens, clock, "one")
+    found(identities, one)
+    file_io.delete_tree("/w/_braid/access-tokens")
+    other = make(tokens, clock, "other")
+
+    assert found(identities, other) == "other"
+    assert refused(identities, one)[0] is ProblemCode.UNAUTHENTICATED
+    assert tokens.stored().version == 1
+
+
 def test_a_revoked_token_is_refused_with_the_next_load(tokens: Tokens, clock: ManualClock) -> None:
     identities = TokenIdentities(tokens, clock, times=TIMES)
     one, other = make(tokens, clock, "one"), make(tokens, clock, "other")
