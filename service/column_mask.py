@@ -12,7 +12,7 @@ from typing import Final
 
 from braid.lake import LakeError, TableSchema
 from braid.lake.merge.declared_options import declared_groups, split_names
-from braid.registry.layout.physical_table import shown_fields
+from braid.registry.layout.physical_table import order_column, shown_fields
 from braid.schemas import TableDocument
 from braid.schemas.field_problems import quoted_list
 from braid.service.control.row_status import status_columns
@@ -35,6 +35,11 @@ class ColumnMask:
     """
 
     columns: frozenset[str] = frozenset()
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Names that no answer has: the masked columns, and the generated ones that tell when, or whether, these were set."""
+        return self.columns.union(map(order_column, self.columns))
 
     @property
     def tag(self) -> str:
@@ -83,12 +88,13 @@ class ColumnMask:
             raise ColumnMasked(message)
 
     def check_named(self, names: Iterable[str]) -> None:
-        """Refuse names of masked columns.
+        """Refuse names of hidden columns.
 
         Raises:
-            ColumnMasked: A masked column is among them.
+            ColumnMasked: A hidden column is among them.
         """
-        masked = [name for name in names if name in self.columns]
+        hidden = self.hidden
+        masked = [name for name in names if name in hidden]
         if masked:
             message = f"you may not see {quoted_list(masked)}\nhint: name other columns, or none: masked ones are left out"
             raise ColumnMasked(message)

@@ -80,7 +80,7 @@ class AccessLayer:
             principal = await self._identities.found(credentials)
         if not requirement.is_met(principal, route.table):
             raise ScopeMissing(principal, requirement, route.table)
-        if not requirement.leaves_out_masked and principal.mask(route.table).columns:
+        if requirement.is_refused_to_masked and principal.mask(route.table).columns:
             raise MaskedAnswer(route.table)
         return principal
 

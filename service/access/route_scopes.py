@@ -36,8 +36,7 @@ class Requirement:
         scope: The scope.
         reach: The tables for which it is needed.
         may_be_signed: Whether the signature of the body can take the place of a token, where operators declare one.
-        leaves_out_masked: Whether the answer has nothing of columns that are masked for the client. Other routes are refused to
-            a client with masked columns of the table.
+        leaves_out_masked: Whether the answer has nothing of columns that are masked for the client.
     """
 
     scope: AccessScope
@@ -49,6 +48,14 @@ class Requirement:
     def may_be_masked(self) -> bool:
         """Whether a client with masked columns may have what the route needs: such clients only read."""
         return self.reach is Reach.TABLE and self.scope is AccessScope.READ
+
+    @property
+    def is_refused_to_masked(self) -> bool:
+        """Whether the route is refused to a client with masked columns of its table, or of every table (`*`).
+
+        An answer that depends on the tables that the client may read leaves out tables, or parts of them, by itself.
+        """
+        return not self.leaves_out_masked and self.reach is not Reach.ANY_TABLE
 
     def is_met(self, principal: Principal, table: str) -> bool:
         """Return whether a client may use the route, with the table in the address, if there is one."""

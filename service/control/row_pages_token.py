@@ -115,6 +115,11 @@ def parse_token(token: str, *, table: str) -> PagePosition:
                 )
         case _:
             pass
+    raise token_refused(token)
+
+
+def token_refused(token: str) -> InvalidRequest:
+    """Return the error of a text that is not a page token for rows of the table."""
     problem = Problem(
         field="page_token",
         value=token,
@@ -122,4 +127,4 @@ def parse_token(token: str, *, table: str) -> PagePosition:
         hint="use `next_page_token` of the page before, or leave it out",
     )
     message = "the page token is not valid"
-    raise InvalidRequest(message, problems=[problem])
+    return InvalidRequest(message, problems=[problem])

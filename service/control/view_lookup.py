@@ -179,7 +179,8 @@ def _shown_columns(plan: ViewPlan, names: Sequence[str] | None, mask: ColumnMask
     known = {one.shown_name: one.column for one in view.columns}
     mask.check_status_columns(plan.rules.columns)
     if names is None:
-        return {name: column for name, column in known.items() if column not in mask.columns}
+        hidden = mask.hidden
+        return {name: column for name, column in known.items() if column not in hidden}
     unknown = [name for name in names if name not in known]
     if unknown:
         hint = f"columns: {quoted_list(known)}"

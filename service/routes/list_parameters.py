@@ -79,6 +79,7 @@ async def get_list_query(
         page_size=page_size,
         page_token=page_token,
         may_see=partial(principal.may, AccessScope.READ),
+        sees_all=principal.sees_all,
     )
 
 

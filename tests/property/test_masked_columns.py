@@ -17,6 +17,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
+from braid.registry.store.progress import ProgressStore
+from braid.schemas import RunnerProgress, TableProgress
 from braid.schemas.access import AccessScope, Grant
 from braid.service.access.route_scopes import SCOPES
 from tests.support.waiting import wait_until
@@ -339,3 +341,37 @@ def test_a_list_of_streams_has_none_of_tables_with_masked_columns(crm: Crm) -> N
     }
 
     assert [len(streams) for streams in seen_by.values()] == [0, 1]
+
+
+def test_a_list_of_tables_has_no_failure_of_the_maintenance_of_those_with_masked_columns(
+    crm: Crm,
+) -> None:
+    failing = TableProgress(error="cannot compact secret-one")
+    now_ms = crm.guarded.clock.now_ms()
+    ProgressStore(crm.guarded.file_io, "/w", crm.guarded.clock).write(
+        RunnerProgress(
+            runner="r", started_ms=now_ms, updated_ms=now_ms, tables={"crm.people": failing}
+        )
+    )
+    crm.guarded.clock.advance(ms=2_000)  # so that the reports are read again
+
+    masked, all_ = (
+        crm.ask("GET", "/v1/tables", query="?expand=status", token=token)
+        for token in (crm.token, crm.all)
+    )
+
+    assert "secret-one" in all_.text
+    assert "secret-one" not in masked.text
+    (table,) = masked.json()["tables"]
+    assert table["status"]["states"] == {"UNASSIGNED": 1}
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1", "/v1/tables", "/v1/streams", "/v1/runners", "/v1/operations"]
+)
+def test_masked_columns_of_every_table_leave_what_is_of_no_table(crm: Crm, path: str) -> None:
+    everywhere = Grant(scope=AccessScope.READ, tables=("*",), masked_columns=MASKED)
+    token = crm.guarded.token_with(f"everywhere{path.replace('/', '_')}", everywhere)
+
+    assert crm.ask("GET", path, token=token).status_code == 200
+    assert crm.ask("GET", "/v1/nothing", token=token).json()["code"] == "not_found"

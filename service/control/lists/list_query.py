@@ -29,6 +29,7 @@ class ListQuery:
         page_size: The largest number of entries of a page.
         page_token: Token of the page before; None: the first page.
         may_see: Returns whether the client may read a table, by its identifier.
+        sees_all: Returns whether it may read all columns of such a table.
     """
 
     name_prefix: str = ""
@@ -41,6 +42,7 @@ class ListQuery:
     page_size: int = PAGE_SIZE
     page_token: str | None = None
     may_see: Callable[[str], bool] = lambda _: True
+    sees_all: Callable[[str], bool] = lambda _: True
 
     @property
     def shows_status(self) -> bool:

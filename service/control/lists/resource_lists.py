@@ -202,6 +202,9 @@ class ResourceLists:
             if query.states and not any(each.status.state in query.states for each in streams):
                 continue
             status = table_status(one.document, streams, reports, alive_since_ms=alive_since_ms)
+            if not query.sees_all(one.identifier):
+                # The failure of a compaction may quote values.
+                status = status.model_copy(update={"maintenance_error": None})
             value: float | None
             match query.order.by:
                 case ListOrder.LAG:

@@ -9,7 +9,7 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import TableDocument
 from braid.service.column_mask import NO_MASK, ColumnMask, ColumnMasked
-from tests.unit.registry.shop import orders
+from tests.unit.registry.shop import ORDERS, orders
 
 
 def declared(**changes: Any) -> tuple[TableDocument, TableSchema]:
@@ -48,6 +48,18 @@ def test_a_masked_column_cannot_be_named() -> None:
 
     with pytest.raises(ColumnMasked, match="you may not see `total`"):
         mask("total").visible(schema, ["id", "total"])
+
+
+def test_the_order_of_a_masked_column_that_its_group_keeps_cannot_be_named() -> None:
+    sales, *others = ORDERS["sequence_groups"]
+    _, schema = declared(sequence_groups=[sales | {"keep": ["total"]}, *others])
+    assert "total__order" in schema.field_names
+
+    with pytest.raises(ColumnMasked, match="you may not see `total__order`"):
+        mask("total").visible(schema, ["id", "total__order"])
+    with pytest.raises(ColumnMasked, match="you may not see `total__order`"):
+        mask("total").check_page(("id", "total__order"))
+    assert mask("paid").visible(schema, ["total__order"]) == ("total__order",)
 
 
 @pytest.mark.parametrize(

@@ -40,14 +40,20 @@ def flights(catalog: Catalog) -> Table:
     return table
 
 
-def add(table: Table, keys: Sequence[tuple[int, str, int]], *, delay: int) -> None:
+def add(
+    table: Table,
+    keys: Sequence[tuple[int, str, int]],
+    *,
+    delay: int,
+    column: str = "delay",
+) -> None:
     years, carriers, numbers = zip(*keys, strict=True)
     rows = pa.table(
         {
             "year": pa.array(years, pa.int32()),
             "carrier": pa.array(carriers),
             "flight": pa.array(numbers, pa.int64()),
-            "delay": pa.array([delay] * len(keys), pa.int32()),
+            column: pa.array([delay] * len(keys), pa.int32()),
         }
     )
     table.write_and_commit(rows)
@@ -187,6 +193,21 @@ def test_pages_keep_the_columns_of_the_first_page(client: HttpClient, flights: T
     assert list(first["rows"][0]) == list(second["rows"][0])
     assert list(first["rows"][0])[3:] == ["delay", "gate"]
     assert keys_of([first, second]) == KEYS
+
+
+@pytest.mark.parametrize("schema_id", [0, 99])
+def test_a_token_with_an_older_schema_than_that_of_the_snapshot_or_with_none_is_refused(
+    client: HttpClient, flights: Table, schema_id: int
+) -> None:
+    flights.alter(RenameColumn(path=("delay",), name="late"))
+    add(flights, KEYS[:1], delay=3, column="late")
+    fields = orjson.loads(decode_token(page(client, SCAN, {"limit": 1})["next_page_token"]))
+    fields[5] = schema_id  # in that of 0 `late` has a name that a mask of it does not have
+
+    refused = client.post(SCAN, json={"page_token": encode_token(orjson.dumps(fields))})
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "page_token"
 
 
 @pytest.mark.parametrize("place", [6, 7])
