@@ -25,7 +25,9 @@ def all_pages(
         found += page.entries
         if page.next_page_token is None:
             return found
-        after = place_after(page.next_page_token, "d", is_descending=is_descending)
+        after = place_after(
+            page.next_page_token, "d", is_by_name=False, is_descending=is_descending
+        )
     raise AssertionError(found)
 
 

@@ -5,11 +5,12 @@ begins after that place, whatever was added, removed or changed meanwhile: no en
 entry whose value changes between two pages may be on both or on none.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import total_ordering
 from typing import Final, Generic, TypeVar
+
+import orjson
 
 from braid.lake import InvalidRequest, Problem
 from braid.service.control.page_token import decode_token, encode_token
@@ -81,29 +82,38 @@ def page_of(
 
 def token_of(place: Place, digest: str) -> str:
     """Return the token of the page that ends at a place."""
-    return encode_token(json.dumps([digest, place.value, place.name]).encode())
+    return encode_token(orjson.dumps([digest, place.value, place.name]))
 
 
-def place_after(token: str, digest: str, *, is_descending: bool) -> Place:
+def place_after(token: str, digest: str, *, is_by_name: bool, is_descending: bool) -> Place:
     """Return the place that a token stands for.
+
+    Args:
+        token: A text that `token_of` returned, or any other text.
+        digest: Digest of the request.
+        is_by_name: Whether the list is in the order of names; else of numbers.
+        is_descending: Whether larger values come first.
 
     Raises:
         InvalidRequest: It is not a token of this list, or that of another request.
     """
     try:
-        parts: Sequence[object] = json.loads(decode_token(token))
+        parts: Sequence[object] = orjson.loads(decode_token(token))
     except ValueError as error:
         raise _refused(token, "not a page token of this list") from error
     if not isinstance(parts, list) or len(parts) != _PARTS:
         raise _refused(token, "not a page token of this list")
     found, value, name = parts
-    is_value = value is None or isinstance(value, str | int | float)
-    if not isinstance(name, str) or not is_value:
-        raise _refused(token, "not a page token of this list")
     if found != digest:
         raise _refused(token, "the token of a list with other conditions or another order")
-    assert value is None or isinstance(value, str | int | float)
-    return Place(value, name, is_descending)
+    # Tokens are not signed: a forged one may have any values, also those that cannot be compared with the list's.
+    match value, name:
+        case (str(), str()) if is_by_name:
+            return Place(value, name, is_descending)
+        case (int() | float() | None, str()) if not is_by_name:
+            return Place(value, name, is_descending)
+        case _:
+            raise _refused(token, "not a page token of this list")
 
 
 def _refused(token: str, message: str) -> InvalidRequest:

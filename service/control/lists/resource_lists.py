@@ -275,7 +275,12 @@ def _page(query: ListQuery, entries: Iterable[tuple[Place, EntryT]]) -> Page[Ent
 def _after(query: ListQuery) -> Place | None:
     if query.page_token is None:
         return None
-    return place_after(query.page_token, query.digest, is_descending=query.order.is_descending)
+    return place_after(
+        query.page_token,
+        query.digest,
+        is_by_name=query.order.by == ListOrder.NAME,
+        is_descending=query.order.is_descending,
+    )
 
 
 def _place(query: ListQuery, name: str, value: float | str | None) -> Place:

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from braid.lake import ManualClock, MemoryFileIO
 from braid.registry.store.paths import table_directory
 from braid.registry.store.progress import ProgressStore
 from braid.schemas import RunnerProgress, StreamProgress, StreamState, TableProgress
+from braid.service.control.page_token import decode_token, encode_token
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -177,6 +179,36 @@ def test_a_token_belongs_to_its_request(fleet: HttpClient) -> None:
 
     assert answer.status_code == 422
     assert "other conditions or another order" in answer.json()["errors"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "query", "value"),
+    [
+        ("tables", "", 7),
+        ("tables", "", None),
+        ("streams", "", 1.5),
+        ("tables", "&sort=lag", "text"),
+        ("streams", "&sort=-freshness", "text"),
+        ("streams", "&sort=state", []),
+    ],
+)
+def test_a_forged_token_is_refused(fleet: HttpClient, kind: str, query: str, value: Any) -> None:
+    page = fleet.get(f"/v1/{kind}?page_size=1{query}").json()
+    digest, _, name = orjson.loads(decode_token(page["next_page_token"]))
+    forged = encode_token(orjson.dumps([digest, value, name]))
+
+    answer = fleet.get(f"/v1/{kind}?page_size=1{query}&page_token={forged}")
+
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "page_token")
+
+
+@pytest.mark.parametrize("kind", ["tables", "streams", "operations"])
+def test_a_token_of_many_brackets_is_refused(fleet: HttpClient, kind: str) -> None:
+    forged = encode_token(b"[" * 2_900)
+
+    answer = fleet.get(f"/v1/{kind}?page_token={forged}")
+
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "page_token")
 
 
 def test_a_table_that_cannot_be_read_does_not_hide_the_others(
