@@ -6,11 +6,11 @@ _braid/requests/<table>.<digest of the key>.answer.json    its answer
 ```
 
 Both are created exclusively. Of several processes that get the request at once, one creates the claim; the others wait for
-the answer. A claim that is older than `CLAIM_MS`, by storage's clock, counts as left behind by a process that has ended: the
+the answer, which takes the place of the claim. A claim that is older than `CLAIM_MS`, by storage's clock, counts as left behind by a process that has ended: the
 next one creates `claim-2`. That process cannot know from here whether the request had its effect. The document of the table
 tells it (`named_request`), so the correctness of a change does not depend on claims.
 
-An answer is removed after `KEPT_MS`, and earlier if there are more than `ANSWERS_MAX` of a table (`remove_old`).
+A claim that a process has left behind is removed after `KEPT_MS`. An answer is removed after `KEPT_MS`, and earlier if there are more than `ANSWERS_MAX` of a table (`remove_old`).
 """
 
 import hashlib
@@ -22,6 +22,7 @@ from typing import Final
 from pydantic import Field, ValidationError
 
 from braid.lake import Clock, FileIO, FileStatus
+from braid.registry.errors import KeyReused
 from braid.registry.store import paths
 from braid.registry.store.named_request import NamedRequest, key_reused
 from braid.registry.store.storage_clock import StorageClock
@@ -108,25 +109,25 @@ class RememberedRequests:
             LakeError: Storage does not answer.
         """
         stem = self._stem(scope, request.key)
-        answer = self._answer(f"{stem}.{_ANSWER}")
+        answer = self._answer(stem, request)
         if answer is not None:
-            if answer.digest != request.digest:
-                raise key_reused(request.key)
             return answer
         record = _ClaimRecord(digest=request.digest, at_ms=self._clock.now_ms())
         data = record.model_dump_json().encode()
         for number in count(1):
             path = f"{stem}.claim-{number}.json"
             if self._file_io.create_exclusive(path, data):
-                return Claim(scope=scope, request=request, path=path)
+                claim = Claim(scope=scope, request=request, path=path)
+                return self._answer_since(stem, claim) or claim
             if self._is_live(path, request):
                 return None
         raise AssertionError  # the numbers have no end
 
     def finish(self, claim: Claim, answer: RememberedAnswer) -> None:
-        """Remember the answer of a request that was carried out; the first one stays."""
+        """Remember the answer of a request that was carried out, in place of the claim; the first one stays."""
         path = f"{self._stem(claim.scope, claim.request.key)}.{_ANSWER}"
         self._file_io.create_exclusive(path, answer.model_dump_json().encode())
+        self._file_io.delete(claim.path)
 
     def release(self, claim: Claim) -> None:
         """Give a claim back: the request may be sent again, and is carried out then."""
@@ -170,11 +171,25 @@ class RememberedRequests:
             written_ms, now_ms = record.at_ms, self._clock.now_ms()
         return now_ms - written_ms < CLAIM_MS
 
-    def _answer(self, path: str) -> RememberedAnswer | None:
+    def _answer_since(self, stem: str, claim: Claim) -> RememberedAnswer | None:
+        """Return the answer if another process has finished, and its claim is gone, since this one has looked for it first."""
         try:
-            return parse_stored(RememberedAnswer, self._file_io.read_bytes(path))
+            answer = self._answer(stem, claim.request)
+        except KeyReused:
+            self.release(claim)
+            raise
+        if answer is not None:
+            self.release(claim)
+        return answer
+
+    def _answer(self, stem: str, request: NamedRequest) -> RememberedAnswer | None:
+        try:
+            answer = parse_stored(RememberedAnswer, self._file_io.read_bytes(f"{stem}.{_ANSWER}"))
         except (FileNotFoundError, ValidationError):
             return None
+        if answer.digest != request.digest:
+            raise key_reused(request.key)
+        return answer
 
     def _stem(self, scope: str, key: str) -> str:
         """Return the beginning of the paths of a request's files: any text can be a key, and not every text a name."""

@@ -41,7 +41,7 @@ from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.request_class import is_remembered
 from braid.service.problems.error_handlers import on_own_error
 from braid.service.replayed_body import replayed
-from braid.service.request_slot import without_slot
+from braid.service.request_slot import SlotNotFree, without_slot
 from braid.service.scope_headers import header_of
 from braid.service.scope_requests import name_request
 
@@ -128,6 +128,10 @@ class IdempotentPosts:
                     begun = await run_in_threadpool(self._requests.begin, table, request)
                     if begun is not None:
                         break
+        except SlotNotFree:
+            if isinstance(begun, Claim):  # the request is refused, and may be sent again
+                await run_in_threadpool(self._requests.release, begun)
+            raise
         finally:
             self._waiting -= 1
         return begun

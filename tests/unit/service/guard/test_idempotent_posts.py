@@ -2,22 +2,28 @@
 
 import asyncio
 import re
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
+from starlette.types import Message
 
 from braid.lake import FileIO, ManualClock, MemoryFileIO
+from braid.registry.errors import KeyReused
 from braid.registry.registrar import REPEATED
 from braid.registry.store.named_request import NamedRequest
 from braid.registry.store.remembered_requests import (
     CLAIM_MS,
     KEPT_MS,
     Claim,
+    RememberedAnswer,
     RememberedRequests,
 )
 from braid.service.app import create_app
-from braid.service.guard.idempotent_posts import KEY_LENGTH_MAX
+from braid.service.guard.idempotent_posts import KEY_LENGTH_MAX, IdempotentPosts
+from braid.service.principal import ANYONE
+from braid.service.request_slot import CURRENT, SlotNotFree
 from braid.service.settings import ServiceSettings
 from tests.support.faulty_file_io import Died, FaultyFileIO, Moment
 from tests.support.table_files import copied
@@ -154,9 +160,95 @@ def claim_of_restart(
 ) -> tuple[str, bytes]:
     """Return path and content of the claim that a process makes for the request, on a copy of the storage."""
     copy = copied(file_io)
-    another_process(copy, clock).post(f"{STREAM}/restart", headers=KEY).raise_for_status()
+    dying = FaultyFileIO(copy)
+    dying.before = die_at_the_answer
+    with pytest.raises(Died):
+        another_process(dying, clock).post(f"{STREAM}/restart", headers=KEY)
     (path,) = (one.path for one in copy.list("/w/_braid/requests") if "claim" in one.name)
     return path, copy.read_bytes(path)
+
+
+def test_a_request_that_finds_no_slot_after_its_wait_gives_its_claim_back(
+    stream: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    file_io.create_exclusive(*claim_of_restart(stream, file_io, clock))
+    layer = IdempotentPosts(never, RememberedRequests(file_io, "/w", clock))
+    sent: list[Message] = []
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": f"{STREAM}/restart",
+        "query_string": b"",
+        "headers": [(b"idempotency-key", KEY["idempotency-key"].encode())],
+        "app": stream.app,
+        "state": {"request_id": "one", "principal": ANYONE},
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def answered() -> None:
+        CURRENT.set(TakenSlot(clock))
+        await layer(scope, receive, send)
+
+    asyncio.run(answered())
+    again = stream.post(f"{STREAM}/restart", headers=KEY)
+
+    assert (sent[0]["status"], again.status_code) == (503, 202)
+
+
+async def never(*_: object) -> None:
+    message = "the request is refused before"
+    raise AssertionError(message)
+
+
+class TakenSlot:
+    """A slot that another request takes; the claim of an ended process becomes old meanwhile."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+
+    def give_back(self) -> None:
+        self._clock.advance(ms=CLAIM_MS)
+
+    async def take_again(self) -> None:
+        message = "other requests are running"
+        raise SlotNotFree(message)
+
+
+def die_at_the_answer(_number: int, method: str, path: str) -> None:
+    if method == "create_exclusive" and path.endswith(".answer.json"):
+        raise Died
+
+
+@pytest.mark.parametrize("digest", ["one", "another"])
+def test_an_answer_that_comes_between_the_look_for_it_and_the_claim_is_the_answer(
+    file_io: MemoryFileIO, clock: ManualClock, digest: str
+) -> None:
+    requests = RememberedRequests(file_io, "/w", clock)
+    request = NamedRequest(key="deploy 7", digest="one")
+    claim = requests.begin("shop.orders", request)
+    assert isinstance(claim, Claim)
+    answer = RememberedAnswer(digest="one", status=202, headers={}, body="{}")
+    late = FaultyFileIO(file_io)
+
+    def finish(_number: int, method: str, _path: str) -> None:
+        if method == "create_exclusive":
+            requests.finish(claim, answer)
+
+    late.before = finish
+    begin = partial(RememberedRequests(late, "/w", clock).begin, "shop.orders")
+
+    if digest == "one":
+        assert begin(request) == answer
+    else:
+        with pytest.raises(KeyReused):
+            begin(NamedRequest(key="deploy 7", digest=digest))
+    (left,) = file_io.list("/w/_braid/requests")
+    assert left.name.endswith(".answer.json")
 
 
 @pytest.mark.parametrize(
@@ -254,5 +346,5 @@ def test_answers_are_removed_after_a_day(
     clock.advance(ms=1)
     requests.remove_old()
 
-    assert (kept, file_io.list("/w/_braid/requests")) == (2, [])
+    assert (kept, file_io.list("/w/_braid/requests")) == (1, [])
     assert isinstance(requests.begin("shop.orders", name), Claim)
