@@ -31,6 +31,6 @@ def _shown(value: Any, hide: Callable[[str], str]) -> Any:
         return with_shown_texts(value, hide)
     if isinstance(value, Mapping):
         return {name: _shown(inner, hide) for name, inner in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_shown(inner, hide) for inner in value)
+    if isinstance(value, tuple | list):
+        return type(value)(_shown(inner, hide) for inner in value)
     return value
