@@ -168,6 +168,8 @@ class OperationStore:
 
     def delete(self, operation_id: str) -> None:
         """Delete an operation. Requires: it has ended."""
+        # A version that was written while it ended may be left, and would be an operation that has not ended.
+        self._forget_open(operation_id)
         self._file_io.delete(f"{self._finished}/{operation_id}{SUFFIX}")
 
     def remove_old(self) -> None:

@@ -351,6 +351,24 @@ def test_a_canceled_operation_ends_without_its_work(events: HttpClient, catalog:
     assert (gone.status_code, gone.json()["code"]) == (404, "operation_not_found")
 
 
+def test_an_operation_is_deleted_with_what_was_written_while_it_ended(
+    events: HttpClient, file_io: MemoryFileIO, catalog: Catalog
+) -> None:
+    operation = begun(events, "compactions")
+    (first,) = file_io.list(f"/w/_braid/operations/open/{operation['id']}")
+    left = file_io.read_bytes(first.path)
+    done(events, operation)
+    write(catalog, count=5, value="later")
+    file_io.write_new(first.path, left)
+
+    deleted = events.delete(f"/v1/operations/{operation['id']}")
+    run_due(events)
+
+    assert deleted.status_code == 204
+    assert events.get("/v1/operations").json()["operations"] == []
+    assert max(catalog.table(NAME).runs_per_bucket().values()) > 1
+
+
 def test_a_request_with_a_key_is_one_operation(
     events: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
