@@ -169,7 +169,7 @@ class AccessTokens:
         """Add a token; no effect if it is there already, with the same grants.
 
         Raises:
-            InvalidRequest: Another token has its name, or there are too many tokens.
+            InvalidRequest: Another token has its name or its id, or there are too many tokens.
             RegistryConflict: Every attempt lost a race against other writers.
         """
 
@@ -180,6 +180,15 @@ class AccessTokens:
                 message = (
                     f"a token is named {token.name!r} already\n"
                     "hint: choose another name, or revoke that token first"
+                )
+                raise InvalidRequest(message)
+            if (
+                same := next((one for one in entries if one.get("id") == token.id), None)
+            ) is not None:
+                # A bearer is found by the id: one of the two tokens would be refused.
+                message = (
+                    f"the token {_name(same)!r} has the same id, {token.id}\n"
+                    "hint: make the 16 hexadecimal digits of each token at random"
                 )
                 raise InvalidRequest(message)
             if len(entries) >= TOKENS_MAX:

@@ -63,6 +63,19 @@ def test_the_text_of_a_token_is_not_stored(tokens: AccessTokens, file_io: Memory
     assert text.split("_", 2)[2].encode() not in stored
 
 
+def test_two_tokens_cannot_have_one_id(tokens: AccessTokens) -> None:
+    first, second = (
+        token_of(f"braid_{'0' * 16}_{letter * 43}", letter, [READ_SHOP], now_ms=NOW_MS)
+        for letter in "ab"
+    )
+    tokens.add(first)
+
+    with pytest.raises(InvalidRequest, match="the token 'a' has the same id, 0000"):
+        tokens.add(second)
+    tokens.add(first)
+    assert tokens.stored().tokens == (first,)
+
+
 def test_tokens_are_listed_by_name_and_removed(tokens: AccessTokens) -> None:
     assert tokens.stored().version == 0
     first, second = made("b"), made("a")
