@@ -66,4 +66,7 @@ class Attempts:
 def _is_temporary(error: BraidError, is_repeatable: bool) -> bool:
     if isinstance(error, NoAnswer):
         return is_repeatable or error.is_unsent
-    return is_repeatable and isinstance(error, Refused) and error.code in RETRYABLE_CODES
+    if not is_repeatable or not isinstance(error, Refused):
+        return False
+    # An equal request that another process carries out is a conflict, to which the service adds when to ask for its answer.
+    return error.code in RETRYABLE_CODES or error.retry_after_seconds is not None

@@ -42,6 +42,14 @@ def test_other_problems_are_not_repeated() -> None:
         attempts().pause(refused(ProblemCode.CONFLICT))
 
 
+def test_a_conflict_with_a_request_that_is_being_carried_out_is_repeated_when_the_service_says() -> (
+    None
+):
+    assert 1.0 <= attempts().pause(refused(ProblemCode.CONFLICT, 1.0)) <= 2.0
+    with pytest.raises(Refused):
+        attempts(is_repeatable=False).pause(refused(ProblemCode.CONFLICT, 1.0))
+
+
 def test_a_request_that_changes_something_is_repeated_only_if_it_was_not_sent() -> None:
     changing = attempts(is_repeatable=False)
 
