@@ -110,10 +110,12 @@ class TagDeletionRequest(Contract):
     Attributes:
         kind: The kind of operation; it follows from the address.
         tag: Its name.
+        snapshot_id: The snapshot that it named when the deletion was requested: a later tag of the name stays. None: any.
     """
 
     kind: Literal["tag_deletion"] = "tag_deletion"
     tag: str
+    snapshot_id: PositiveInt | None = None
 
 
 class RollbackRequest(Contract):

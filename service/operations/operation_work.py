@@ -101,8 +101,8 @@ class OperationWork:
                 with suppress(TableNotFound):  # a table that is not registered has no declaration
                     self.registrar.record_buckets(operation.identifier, buckets)
                 return done
-            case TagDeletionRequest(tag=tag):
-                return _delete_tag(table, tag)
+            case TagDeletionRequest() as request:
+                return _delete_tag(table, request)
             case RollbackRequest() as request:
                 return self._roll_back(table, request, attempt, user=operation.id)
 
@@ -227,8 +227,10 @@ def _clean_orphans(table: Table, request: OrphanCleaningRequest) -> Result:
     }
 
 
-def _delete_tag(table: Table, name: str) -> Result:
-    if name not in {tag.name for tag in table.tags()}:
-        return {"deleted_files": 0, "left_over": None}  # by an earlier attempt, or another client
-    done = table.delete_tag(name)
+def _delete_tag(table: Table, request: TagDeletionRequest) -> Result:
+    found = named_snapshot(table, request.tag)
+    if found is None or request.snapshot_id not in (None, found):
+        # The tag is gone, by an earlier attempt or another client.
+        return {"deleted_files": 0, "left_over": None}
+    done = table.delete_tag(request.tag)
     return {"deleted_files": done.deleted_files, "left_over": done.left_over}

@@ -133,8 +133,9 @@ def rescale_table(requests: RequestsOf, body: RescaleRequest) -> OperationView:
 @router.delete("/tags/{tag}", status_code=202)
 def delete_tag(requests: RequestsOf, precondition: PreconditionOf, tag: str) -> OperationView:
     """Delete a tag, and the files that only it needs."""
-    precondition.check(revision_of(find_tag(requests.table, tag)))
-    return requests.begin(TagDeletionRequest(tag=tag))
+    found = find_tag(requests.table, tag)
+    precondition.check(revision_of(found))
+    return requests.begin(TagDeletionRequest(tag=tag, snapshot_id=found.snapshot_id))
 
 
 @router.post("/rollback", status_code=202)

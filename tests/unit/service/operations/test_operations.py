@@ -177,6 +177,20 @@ def test_a_tag_outlives_its_snapshot_until_it_is_deleted(events: HttpClient) -> 
     assert events.delete(f"{TABLE}/tags/first").json()["code"] == "tag_not_found"
 
 
+def test_a_tag_that_is_made_after_a_deletion_was_requested_stays(
+    events: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    events.put(f"{TABLE}/tags/daily", json={"snapshot_id": 1}).raise_for_status()
+    late, first = (events.delete(f"{TABLE}/tags/daily").json() for _ in range(2))
+    executor_on(file_io, clock).execute(first["id"])
+    events.put(f"{TABLE}/tags/daily", json={"snapshot_id": 2}).raise_for_status()
+
+    ended = done(events, late)
+
+    assert (ended["state"], ended["result"]["deleted_files"]) == ("SUCCEEDED", 0)
+    assert events.get(f"{TABLE}/tags/daily").json()["snapshot_id"] == 2
+
+
 def test_a_table_is_rolled_back_once_that_is_confirmed(
     events: HttpClient, catalog: Catalog
 ) -> None:
