@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import orjson
 
-from braid.lake import CorruptData, InvalidRequest, Problem
+from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing, OperationNotFound
 from braid.registry.store.operations import OperationStore, table_of
 from braid.schemas import OperationDocument, OperationList, OperationState, OperationView
-from braid.service.control.page_token import decode_token, encode_token
+from braid.service.control.page_token import decode_token, encode_token, not_a_token
 from braid.service.times import iso_utc
 
 
@@ -88,14 +88,7 @@ def _after(ids: list[str], token: str) -> list[str]:
     try:
         first = orjson.loads(decode_token(token))["next"]
     except (ValueError, KeyError, TypeError):
-        problem = Problem(
-            field="page_token",
-            value=token[:200],
-            message="this is not a token of this list",
-            hint="send `next_page_token` of the page before, or none for the first page",
-        )
-        message = "the page is not known"
-        raise InvalidRequest(message, problems=[problem]) from None
+        raise not_a_token(token) from None
     return ids[ids.index(first) :] if first in ids else []
 
 

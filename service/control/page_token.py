@@ -1,6 +1,8 @@
-"""Encoding of page tokens: bytes as base64url without padding, which needs no escapes in a URL."""
+"""Encoding of page tokens: bytes as base64url without padding, which needs no escapes in a URL; the error of other texts."""
 
 import base64
+
+from braid.lake import InvalidRequest, Problem
 
 
 def encode_token(content: bytes) -> str:
@@ -20,3 +22,14 @@ def decode_token(token: str) -> bytes:
     """
     padded = token + "=" * (-len(token) % 4)
     return base64.b64decode(padded, altchars=b"-_", validate=True)
+
+
+def not_a_token(text: str) -> InvalidRequest:
+    """Return the error of a text that is not a page token of the list."""
+    problem = Problem(
+        field="page_token",
+        value=text[:200],
+        message="this is not a token of this list",
+        hint="send `next_page_token` of the page before, or none for the first page",
+    )
+    return InvalidRequest("the page is not known", problems=[problem])

@@ -17,7 +17,7 @@ from braid.schemas.snapshots import (
     TagRequest,
     TagView,
 )
-from braid.service.control.page_token import decode_token, encode_token
+from braid.service.control.page_token import decode_token, encode_token, not_a_token
 from braid.service.times import iso_utc
 
 SNAPSHOTS_READ: Final = 1_000
@@ -208,12 +208,5 @@ def _numbers(token: str, count: int) -> list[int]:
     except ValueError:
         numbers = []
     if len(numbers) != count:
-        problem = Problem(
-            field="page_token",
-            value=token[:200],
-            message="this is not a token of this list",
-            hint="send `next_page_token` of the page before, or none for the first page",
-        )
-        message = "the page is not known"
-        raise InvalidRequest(message, problems=[problem])
+        raise not_a_token(token)
     return numbers
