@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from braid.lake import InvalidRequest, LakeError, LimitExceeded, Problem, TableNotFound
-from braid.registry.errors import KeyReused, RegistryError
+from braid.registry.errors import RegistryError
 from braid.registry.registrar import Registrar
 from braid.registry.stream_entries import Verb
 from braid.schemas import OperationProblem, StreamState
@@ -93,9 +93,6 @@ def apply_to_all(
         reported: Returns the state that a living runner reports.
         may_change: Whether the client may change the streams of a table; to it there are no others.
         describe: Returns the problem of an error.
-
-    Raises:
-        KeyReused: The idempotency key of the request was used by another one.
     """
     outcomes: list[StreamOutcome] = []
     for table, streams in selection.items():
@@ -105,8 +102,6 @@ def apply_to_all(
                 raise TableNotFound(message)
             states = {stream: reported(table, stream) for stream in streams}
             effects: Mapping[str, str | Exception] = registrar.apply_verbs(table, verb, states)
-        except KeyReused:
-            raise
         except (LakeError, RegistryError) as error:
             effects = dict.fromkeys(streams, error)
         outcomes += [_outcome(table, stream, effects[stream], describe) for stream in streams]

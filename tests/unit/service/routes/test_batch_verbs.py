@@ -141,6 +141,23 @@ def test_a_request_with_a_key_has_its_effect_once(
     assert stream["restart_generation"] == 1
 
 
+def test_a_key_that_another_request_to_one_of_the_tables_has_is_the_problem_of_its_streams(
+    tables: HttpClient,
+) -> None:
+    key = {"idempotency-key": "again"}
+    tables.post("/v1/tables/shop/returns/streams/sales/restart", headers=key).raise_for_status()
+
+    answer = tables.post("/v1/streams:pause", json={"tables": ["*"]}, headers=key)
+
+    assert (answer.status_code, answer.json()["failed"]) == (200, 2)
+    problems = {
+        one["problem"]["code"] for one in answer.json()["streams"] if one["table"] == "returns"
+    }
+    assert problems == {"idempotency_conflict"}
+    paused = {name for name, state in states(tables).items() if state == "PAUSED"}
+    assert paused == {name for name in states(tables) if "returns" not in name}
+
+
 def test_a_request_selects_something_and_not_too_much(client: HttpClient) -> None:
     nothing = client.post("/v1/streams:stop", json={})
     wrong = client.post("/v1/streams:stop", json={"streams": ["orders"], "tables": ["a.b.c"]})
