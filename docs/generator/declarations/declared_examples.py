@@ -391,6 +391,7 @@ STREAM_BY_ITSELF: Final = {
     "table": VISITS["name"],
     "name": "visits",
     "spec": VISITS["streams"]["visits"],
+    "initial_state": "STOPPED",
 }
 
 

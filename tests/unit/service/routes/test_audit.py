@@ -41,6 +41,17 @@ CHANGES: list[tuple[str, str, str, Any]] = [
 """Action, method, address and body of every kind of change, in an order in which each succeeds."""
 
 STREAMS: Any = {"streams": ["shop.orders.sales"]}
+IMPORT: Any = {
+    "declarations": [
+        {
+            "kind": "Stream",
+            "table": "shop.orders",
+            "name": "sales",
+            "spec": {"topic": "orders", "trigger_ms": 2_000},
+        }
+    ],
+    "replace": True,
+}
 TAG = f"{TABLE}/tags/{{tag}}"
 OPERATION = "/v1/operations/{operation}"
 WORK: list[tuple[str, str, str, Any]] = [
@@ -49,6 +60,7 @@ WORK: list[tuple[str, str, str, Any]] = [
     ("restart_stream", "POST", "/v1/streams:restart", STREAMS),
     ("stop_stream", "POST", "/v1/streams:stop", STREAMS),
     ("start_stream", "POST", "/v1/streams:start", STREAMS),
+    ("put_stream", "POST", "/v1/declarations:import", IMPORT),
     ("put_tag", "PUT", TAG, {"snapshot_id": 1}),
     ("delete_tag", "DELETE", TAG, None),
     ("compact_table", "POST", f"{TABLE}/compactions", {"full": False}),
@@ -63,7 +75,7 @@ WORK: list[tuple[str, str, str, Any]] = [
 """The same for verbs of many streams, tags, and long work, of which the last requested one is `operation`."""
 
 NO_CHANGES = re.compile(
-    r".*(/validate(-patch)?|:test|/rows/(lookup|scan|explain|events)|/views/\{view\}/lookup"
+    r".*([/:]validate(-patch)?|:test|/rows/(lookup|scan|explain|events)|/views/\{view\}/lookup"
     r"|/streams/\{stream\}/records)"
 )
 """Addresses that only read, and pushes, which are data."""
@@ -136,7 +148,7 @@ def worked_on(shop: HttpClient, catalog: Catalog, clock: ManualClock) -> HttpCli
         headers = {"x-request-id": action}
         answer = shop.request(method, address.format(**names), headers=headers, **options)
         assert answer.is_success, answer.text
-        if body is STREAMS:
+        if body in (STREAMS, IMPORT):
             assert answer.json()["failed"] == 0
         if "location" in answer.headers:
             names["operation"] = answer.headers["location"].rpartition("/")[2]
