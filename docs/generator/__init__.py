@@ -10,6 +10,7 @@ The modules, in the order in which to read them:
 | `batch_support`, `compatibility` | parts of pages |
 | `declarations` | pages of the declarations of tables and streams |
 | `operation_pages` | pages of the operations of the HTTP API |
+| `openapi_file` | the OpenAPI document as a file |
 | `command_line_page`, `json_schemas` | the page of the command line; JSON Schemas of declarations |
 | `function_pages`, `engine_pages`, `option_page`, `metric_page`, `trap_pages` | the pages |
 | `pages` | all pages by path |

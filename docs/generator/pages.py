@@ -10,6 +10,7 @@ from docs.generator.command_line_page import PAGE as COMMANDS_PAGE, command_line
 from docs.generator.declarations.declaration_pages import declaration_links, declaration_pages
 from docs.generator.json_schemas import json_schemas
 from docs.generator.metric_page import PAGE as METRICS_PAGE, metric_page
+from docs.generator.openapi_file import PAGE as OPENAPI_PAGE, openapi_text
 from docs.generator.operation_pages import openapi_document, operation_pages
 from docs.generator.option_page import PAGE as OPTIONS_PAGE, option_page
 from docs.generator.traps import PAGE as TRAPS_PAGE, traps
@@ -25,17 +26,19 @@ def generated_pages(root: Path) -> dict[str, str]:
         root: The root of the repository; it contains the guide of which one table is generated.
     """
     found = traps()
+    document = openapi_document()
     engines, functions = engine_pages.FOLDER, function_pages.FOLDER
     pages = {
         f"{engines}/README.md": engine_pages.engine_index(ENGINES.values()),
         f"{functions}/README.md": function_pages.function_index(list(FUNCTIONS.values())),
         METRICS_PAGE: metric_page(),
+        OPENAPI_PAGE: openapi_text(document),
         OPTIONS_PAGE: option_page(OPTIONS.values()),
         TRAPS_PAGE: trap_pages.trap_page(found),
         **declaration_pages(),
         **json_schemas(),
         COMMANDS_PAGE: command_line_page(),
-        **operation_pages(openapi_document(), declaration_links(folder="../declarations/")),
+        **operation_pages(document, declaration_links(folder="../declarations/")),
         GUIDE: _with_traps((root / GUIDE).read_text(encoding="utf-8"), trap_pages.trap_list(found)),
     }
     for engine, declaration in ENGINES.items():
