@@ -160,6 +160,7 @@ ERROR_OF_CODE: Final[Mapping[ProblemCode, type[Refused]]] = {
     ProblemCode.MALFORMED_REQUEST: InvalidRequest,
     ProblemCode.INVALID_REQUEST: InvalidRequest,
     ProblemCode.METHOD_NOT_ALLOWED: InvalidRequest,
+    ProblemCode.NOT_ACCEPTABLE: InvalidRequest,
     ProblemCode.UNSUPPORTED_MEDIA_TYPE: InvalidRequest,
     ProblemCode.HEADERS_TOO_LARGE: LimitExceeded,
     ProblemCode.LIMIT_EXCEEDED: LimitExceeded,

@@ -16,6 +16,7 @@ from braid.schemas import (
     RollbackRequest,
     SnapshotExpiryRequest,
 )
+from braid.schemas.api import Validation
 from braid.schemas.snapshots import (
     CompactionList,
     SnapshotList,
@@ -129,6 +130,11 @@ class MaintenanceOperations(Resource):
     ) -> Call[OperationView]:
         """Take the table, whose name `confirm` repeats, back to a snapshot or a tag; all later snapshots are lost."""
         return _begun(request, idempotency_key, confirm=confirm)
+
+    @operation("POST", f"{_TABLE}/rollback/validate")
+    def validate_rollback(self, request: RollbackRequest | JsonObject) -> Call[Validation]:
+        """Return what `roll_back` would do, or why it would be refused."""
+        return Call(decode=as_model(Validation), body=request, is_repeatable=True)
 
 
 def _begun(

@@ -14,6 +14,7 @@ from braid.schemas.declaration_transfer import (
     ImportAnswer,
 )
 from braid.schemas.resource_lists import (
+    AggregationList,
     ApiDescription,
     ClusterList,
     RunnerList,
@@ -43,6 +44,11 @@ class ServiceOperations(Resource):
     def describe(self) -> Call[ApiDescription]:
         """Return the version of the API and of the program, what the service can do, and what the client may do."""
         return Call(decode=as_model(ApiDescription))
+
+    @operation("GET", "/v1/aggregations")
+    def aggregations(self) -> Call[AggregationList]:
+        """Return the aggregate functions that columns may have."""
+        return Call(decode=as_model(AggregationList))
 
     @operation("GET", "/v1/tables")
     def tables(
@@ -225,10 +231,14 @@ class ServiceOperations(Resource):
 
     @operation("POST", "/v1/streams:restart")
     def restart_streams(
-        self, request: BatchVerbRequest | JsonObject, *, idempotency_key: str | None = None
+        self,
+        request: BatchVerbRequest | JsonObject,
+        *,
+        only_failed: bool | None = None,
+        idempotency_key: str | None = None,
     ) -> Call[BatchVerbAnswer]:
-        """Restart the queries of many streams; the answer has the outcome for each."""
-        return _to_many(request, idempotency_key)
+        """Restart the queries of many streams, with `only_failed` of those that have failed; the answer has the outcome for each."""
+        return _to_many(request, idempotency_key, only_failed)
 
     @operation("POST", "/v1/streams:stop")
     def stop_streams(
@@ -236,6 +246,23 @@ class ServiceOperations(Resource):
     ) -> Call[BatchVerbAnswer]:
         """Stop many streams; the answer has the outcome for each."""
         return _to_many(request, idempotency_key)
+
+    @operation("POST", "/v1/streams:{verb}/validate")
+    def validate_verb(
+        self,
+        verb: str,
+        request: BatchVerbRequest | JsonObject,
+        *,
+        only_failed: bool | None = None,
+    ) -> Call[BatchVerbAnswer]:
+        """Return what a verb, such as `stop`, would do now to each of many streams, or why it would fail."""
+        return Call(
+            decode=as_model(BatchVerbAnswer),
+            names={"verb": verb},
+            query={"only_failed": only_failed},
+            body=request,
+            is_repeatable=True,
+        )
 
     @operation("GET", "/v1/operations")
     def operations(
@@ -287,10 +314,13 @@ class ServiceOperations(Resource):
 
 
 def _to_many(
-    request: BatchVerbRequest | JsonObject, idempotency_key: str | None
+    request: BatchVerbRequest | JsonObject,
+    idempotency_key: str | None,
+    only_failed: bool | None = None,
 ) -> Call[BatchVerbAnswer]:
     return Call(
         decode=as_model(BatchVerbAnswer),
+        query={"only_failed": only_failed},
         body=request,
         headers={"idempotency-key": idempotency_key},
         is_repeatable=idempotency_key is not None,

@@ -83,10 +83,23 @@ class StreamOperations(Resource):
 
     @operation("DELETE", _STREAM)
     def delete(
-        self, *, if_match: str | None = None, if_none_match: str | None = None
+        self,
+        *,
+        confirm: str | None = None,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> Call[None]:
-        """Delete the stream, which has to be stopped; its rows stay."""
-        return Call(decode=nothing, headers={"if-match": if_match, "if-none-match": if_none_match})
+        """Delete the stream, which has to be stopped, and whose name `confirm` may repeat; its rows stay."""
+        return Call(
+            decode=nothing,
+            query={"confirm": confirm},
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+        )
+
+    @operation("POST", f"{_STREAM}/validate-delete")
+    def validate_delete(self) -> Call[Validation]:
+        """Return what `delete` would do, or why it would refuse."""
+        return Call(decode=as_model(Validation), is_repeatable=True)
 
     @operation("POST", f"{_STREAM}/validate")
     def validate(
@@ -155,10 +168,16 @@ class StreamOperations(Resource):
         )
 
     @operation("POST", f"{_STREAM}/restart")
-    def restart(self, *, idempotency_key: str | None = None) -> Call[VerbAnswer]:
-        """Restart the query of the stream, which has to run. Without an `idempotency_key` not repeated by itself: it would restart twice."""
+    def restart(
+        self, *, only_failed: bool | None = None, idempotency_key: str | None = None
+    ) -> Call[VerbAnswer]:
+        """Restart the query of the stream, which has to run; with `only_failed` only if it has failed or waits for another attempt.
+
+        Without an `idempotency_key` not repeated by itself: it would restart twice.
+        """
         return Call(
             decode=as_model(VerbAnswer),
+            query={"only_failed": only_failed},
             headers={"idempotency-key": idempotency_key},
             is_repeatable=idempotency_key is not None,
         )
@@ -169,6 +188,16 @@ class StreamOperations(Resource):
         return Call(
             decode=as_model(VerbAnswer),
             headers={"idempotency-key": idempotency_key},
+            is_repeatable=True,
+        )
+
+    @operation("POST", f"{_STREAM}/{{verb}}/validate")
+    def validate_verb(self, verb: str, *, only_failed: bool | None = None) -> Call[Validation]:
+        """Return what a verb, such as `stop`, would do now, or why it would refuse."""
+        return Call(
+            decode=as_model(Validation),
+            names={"verb": verb},
+            query={"only_failed": only_failed},
             is_repeatable=True,
         )
 
@@ -241,6 +270,11 @@ class StreamOperations(Resource):
             headers={"idempotency-key": idempotency_key},
             is_repeatable=idempotency_key is not None,
         )
+
+    @operation("POST", f"{_STREAM}/dead-letters/replay/validate")
+    def validate_replay(self, selection: LetterSelection | JsonObject) -> Call[Validation]:
+        """Return what `replay_dead_letters` would do, or why it would be refused."""
+        return Call(decode=as_model(Validation), body=selection, is_repeatable=True)
 
     @operation("DELETE", f"{_STREAM}/dead-letters/replay")
     def withdraw_replay(

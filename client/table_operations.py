@@ -88,6 +88,11 @@ class TableOperations(Resource):
             headers={"if-match": if_match, "if-none-match": if_none_match},
         )
 
+    @operation("POST", f"{_TABLE}/validate-delete")
+    def validate_drop(self, *, keep_data: bool | None = None) -> Call[Validation]:
+        """Return what `drop` would do, or why it would refuse."""
+        return Call(decode=as_model(Validation), query={"keep_data": keep_data}, is_repeatable=True)
+
     @operation("POST", f"{_TABLE}/validate")
     def validate(self, spec: TableSpec | JsonObject) -> Call[Validation]:
         """Return what `put` would do, and the problems for which it would refuse a declaration."""

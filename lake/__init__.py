@@ -144,7 +144,7 @@ from braid.lake.maintenance.rollback import RollbackResult
 from braid.lake.maintenance.table_tags import TagDeletion
 from braid.lake.merge.explanation import ColumnReasons, Reason
 from braid.lake.merge.fold import Machine
-from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.functions.registry import function_named, function_names
 from braid.lake.merge.order.comparable_bytes import (
     comparable_bytes,
     comparable_form,
@@ -402,6 +402,7 @@ __all__ += [
     "Steps",
     "ValueChecks",
     "function_named",
+    "function_names",
 ]
 
 # Storage and clock.

@@ -26,11 +26,13 @@ from braid.lake import (
     UpdateComment,
     schema_differences,
 )
+from braid.registry.errors import RegistryError
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.live_fields import FOR_PEOPLE, can_apply_live, writes_alike
 from braid.schemas import (
     DesiredState,
     FieldProblem,
+    LetterSelection,
     StreamEntry,
     StreamSpec,
     TableDocument,
@@ -185,6 +187,63 @@ def effects_of_change(before: StreamEntry, after: StreamEntry) -> tuple[str, ...
     if not told:
         return (NOTHING,)
     return (*_told(told), _how_followed(before, after), _REWRITES_NOTHING)
+
+
+def effects_of_deletion(entry: StreamEntry) -> tuple[str, ...]:
+    """Return the effects of the deletion of a stream."""
+    spec = entry.spec
+    freed = (
+        f"the group `{spec.sequence_group}` is"
+        if spec.sequence_group
+        else f"its {len(spec.columns)} columns are"
+    )
+    return (
+        f"deletes the stream `{spec.name}`: {freed} free for another stream",
+        "its rows and its position stay in the table: a stream of the same name and topic continues there",
+        _REWRITES_NOTHING,
+    )
+
+
+def effects_of_drop(identifier: str, streams: Sequence[str], *, keep_data: bool) -> tuple[str, ...]:
+    """Return the effects of the drop of a table.
+
+    Args:
+        identifier: `<database>.<table>`.
+        streams: Names of its streams.
+        keep_data: Whether its files stay.
+    """
+    with_streams = f", and its streams {quoted_list(streams)}" if streams else ""
+    files = (
+        "keeps its files: the warehouse then has the table, but it is not registered"
+        if keep_data
+        else "deletes its files: rows, snapshots and tags cannot be restored"
+    )
+    return f"drops the table `{identifier}`{with_streams}", files
+
+
+def effects_of_replay(stream: str, selection: LetterSelection) -> tuple[str, ...]:
+    """Return the effects of a replay of dead letters."""
+    which = "all dead letters"
+    if selection.reasons:
+        which = f"dead letters with the reasons {quoted_list(selection.reasons)}"
+    if selection.offsets:
+        which = f"{which} in ranges of offsets of the partitions {quoted_list(selection.offsets)}"
+    return (
+        f"the runner of the stream `{stream}` writes the records of {which}, each once and at its place in the order",
+        "records that are refused again stay dead letters",
+    )
+
+
+def refused_change(error: RegistryError, *, field: str) -> PlannedChange:
+    """Return the plan of a change that an error forbids.
+
+    Args:
+        error: Its text may end with a line that begins with `hint: `.
+        field: What of the request the error is about.
+    """
+    message, _, hint = str(error).partition("\nhint: ")
+    problem = FieldProblem(pointer=None, field=field, message=message, hint=hint or None)
+    return PlannedChange(problems=(problem,))
 
 
 def _how_followed(before: StreamEntry, after: StreamEntry) -> str:

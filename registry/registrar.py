@@ -2,8 +2,8 @@
 
 The registrar changes the documents of tables. Runners and the command line also use it to record what they have done: a
 stream that has completed, the result of a replay, the buckets of a rescaled table. The audit log has the changes that
-someone has requested, each with the actor that the registrar acts for (`by`). `plan_table`, `plan_stream`
-and `check_replay` check a request and change nothing.
+someone has requested, each with the actor that the registrar acts for (`by`). Methods `plan_…` and
+`check_replay` check a request and change nothing.
 
 A change is a function from the newest document to the next one. Each attempt calls it again with the newest document.
 So a rule across streams is checked on exactly the document that the change is applied to, and a race cannot break it.
@@ -23,12 +23,19 @@ from typing import Final
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock, Table, TableNotFound
 from braid.registry.alteration.table_alterer import CheckTests
-from braid.registry.effects import effects_of_change, effects_of_registration
+from braid.registry.effects import (
+    PlannedChange,
+    effects_of_change,
+    effects_of_deletion,
+    effects_of_registration,
+    effects_of_replay,
+    refused_change,
+)
 from braid.registry.errors import (
+    DefinitionRefused,
     RegistryConflict,
     RegistryError,
     StreamNotFound,
-    StreamNotRunning,
     StreamNotStopped,
 )
 from braid.registry.replay_requests import (
@@ -39,6 +46,7 @@ from braid.registry.replay_requests import (
     without_request,
 )
 from braid.registry.store.audit_log import UNKNOWN_ACTOR
+from braid.registry.store.document_writer import check_features
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.named_request import NamedRequest
 from braid.registry.store.revision import (
@@ -51,14 +59,22 @@ from braid.registry.stream_admission import StreamAdmission
 from braid.registry.stream_entries import (
     Verb,
     VerbEffect,
+    after_verbs,
     changed_entry,
     completed_entry,
     entry_after_verb,
     entry_of,
+    stopped_entry,
     with_entry,
 )
 from braid.registry.table_registrar import Registration, TableRegistrar
-from braid.registry.takeover import fence_streams, former_owners, new_entry, positions_in
+from braid.registry.takeover import (
+    check_released,
+    fence_streams,
+    former_owners,
+    new_entry,
+    positions_in,
+)
 from braid.schemas import (
     Actor,
     AuditAction,
@@ -289,21 +305,49 @@ class Registrar(TableRegistrar):
         """
 
         def change(document: TableDocument) -> TableDocument:
-            entry = entry_of(document, stream)
-            precondition.check(stream_revision(entry))
-            if entry.desired_state is not DesiredState.STOPPED:
-                message = (
-                    f"the desired state of the stream {stream} of {identifier} is "
-                    f"{entry.desired_state.value}\n"
-                    "hint: stop it, and wait until its runner has released it"
-                )
-                raise StreamNotStopped(message)
+            precondition.check(stream_revision(entry_of(document, stream)))
+            stopped_entry(document, stream)
             # The epoch ends before the entry is removed: a delayed runner cannot commit afterwards.
             fence_streams(self._catalog, self._leases, identifier, (stream,))
             streams = {name: other for name, other in document.streams.items() if name != stream}
             return document.model_copy(update={"streams": streams})
 
         self._writer.change(identifier, change, action=AuditAction.DELETE_STREAM, stream=stream)
+
+    def plan_deletion(self, identifier: str, stream: str) -> PlannedChange:
+        """Return what `delete_stream` would do, or why it would refuse; changes nothing.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            StreamNotFound: The table has no such stream.
+            FeaturesMissing: A newer version has registered it, and this one must not change it.
+        """
+        document = self.document(identifier)
+        check_features(document)
+        try:
+            entry = stopped_entry(document, stream)
+            check_released(self._leases, identifier, (stream,))
+        except StreamNotStopped as error:
+            return refused_change(error, field="stream")
+        return PlannedChange(effects=effects_of_deletion(entry))
+
+    def plan_replay(
+        self, identifier: str, stream: str, selection: LetterSelection
+    ) -> PlannedChange:
+        """Return what `request_replay` would do, or why it would refuse; changes nothing.
+
+        Raises:
+            TableNotFound, StreamNotFound: There is no such table or stream.
+            FeaturesMissing: A newer version has registered it, and this one must not change it.
+            RegistryConflict: Another replay of the stream is under way.
+        """
+        document = self.document(identifier)
+        check_features(document)
+        try:
+            with_request(document, stream, selection, request_id="", now_ms=self._clock.now_ms())
+        except DefinitionRefused as error:
+            return PlannedChange(problems=error.problems)
+        return PlannedChange(effects=effects_of_replay(stream, selection))
 
     def request_replay(
         self, identifier: str, stream: str, selection: LetterSelection, *, request_id: str
@@ -377,7 +421,13 @@ class Registrar(TableRegistrar):
         self._writer.change(identifier, change, action=AuditAction.WITHDRAW_REPLAY, stream=stream)
 
     def apply_verb(
-        self, identifier: str, stream: str, verb: Verb, *, reported: StreamState | None = None
+        self,
+        identifier: str,
+        stream: str,
+        verb: Verb,
+        *,
+        reported: StreamState | None = None,
+        only_failed: bool = False,
     ) -> AppliedVerb:
         """Change a stream's desired state by a lifecycle verb; its runner then reaches that state.
 
@@ -386,6 +436,7 @@ class Registrar(TableRegistrar):
             stream: The stream's name.
             verb: The verb; `entry_after_verb` has the rules.
             reported: State that a living runner reports; None: no runner has the stream.
+            only_failed: Restart the stream only if it has failed or waits for another attempt.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -397,7 +448,7 @@ class Registrar(TableRegistrar):
         def change(document: TableDocument) -> TableDocument:
             nonlocal effect
             entry = entry_of(document, stream)
-            effect = entry_after_verb(entry, verb, reported=reported)
+            effect = entry_after_verb(entry, verb, reported=reported, only_failed=only_failed)
             return document if effect.entry == entry else with_entry(document, effect.entry)
 
         action = AuditAction(f"{verb.value}_stream")
@@ -408,7 +459,12 @@ class Registrar(TableRegistrar):
         return AppliedVerb(document=document, message=effect.message)
 
     def apply_verbs(
-        self, identifier: str, verb: Verb, reported: Mapping[str, StreamState | None]
+        self,
+        identifier: str,
+        verb: Verb,
+        reported: Mapping[str, StreamState | None],
+        *,
+        only_failed: bool = False,
     ) -> dict[str, str | RegistryError]:
         """Change the desired states of several streams of a table at once.
 
@@ -416,6 +472,7 @@ class Registrar(TableRegistrar):
             identifier: `<database>.<table>`.
             verb: The verb; `entry_after_verb` has the rules.
             reported: The streams, each with the state that a living runner reports; None: no runner has it.
+            only_failed: Restart only streams that have failed or wait for another attempt.
 
         Returns:
             By stream, what was done, or why the verb is refused for it; the other streams are changed.
@@ -426,21 +483,57 @@ class Registrar(TableRegistrar):
         effects: dict[str, str | RegistryError] = {}
 
         def change(document: TableDocument) -> TableDocument:
-            for stream, state in reported.items():
-                try:
-                    effect = entry_after_verb(entry_of(document, stream), verb, reported=state)
-                except (StreamNotFound, StreamNotRunning) as error:
-                    effects[stream] = error
-                else:
-                    effects[stream] = effect.message
-                    document = with_entry(document, effect.entry)
-            return document
+            nonlocal effects
+            changed, effects = after_verbs(document, verb, reported, only_failed=only_failed)
+            return changed
 
         action = AuditAction(f"{verb.value}_stream")
         stream = next(iter(reported)) if len(reported) == 1 else None
         self._writer.change(identifier, change, action=action, stream=stream)
         # Without effects: a request with a name that was made before.
         return effects or dict.fromkeys(reported, REPEATED)
+
+    def plan_verb(
+        self,
+        identifier: str,
+        stream: str,
+        verb: Verb,
+        *,
+        reported: StreamState | None = None,
+        only_failed: bool = False,
+    ) -> PlannedChange:
+        """Return what `apply_verb` would do, or why it would refuse; changes nothing.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            StreamNotFound: The table has no such stream.
+            FeaturesMissing: A newer version has registered it, and this one must not change it.
+        """
+        planned = self.plan_verbs(identifier, verb, {stream: reported}, only_failed=only_failed)
+        effect = planned[stream]
+        if isinstance(effect, StreamNotFound):
+            raise effect
+        if isinstance(effect, RegistryError):
+            return refused_change(effect, field="verb")
+        return PlannedChange(effects=(f"{stream}: {effect}",))
+
+    def plan_verbs(
+        self,
+        identifier: str,
+        verb: Verb,
+        reported: Mapping[str, StreamState | None],
+        *,
+        only_failed: bool = False,
+    ) -> dict[str, str | RegistryError]:
+        """Return what `apply_verbs` would return; changes nothing.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            FeaturesMissing: A newer version has registered it, and this one must not change it.
+        """
+        document = self.document(identifier)
+        check_features(document)
+        return after_verbs(document, verb, reported, only_failed=only_failed)[1]
 
     def complete_stream(self, identifier: str, stream: str, *, generation: int) -> None:
         """Record that a stream has read all that it was started for, so that no runner starts it again.

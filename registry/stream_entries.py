@@ -3,11 +3,17 @@
 Pure.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
+from typing import Final, assert_never
 
-from braid.registry.errors import StreamNotFound, StreamNotRunning
+from braid.registry.errors import (
+    RegistryError,
+    StreamNotFound,
+    StreamNotRunning,
+    StreamNotStopped,
+)
 from braid.registry.live_fields import writes_alike
 from braid.registry.store.stored_documents import features_of
 from braid.schemas import DesiredState, StreamEntry, StreamSpec, StreamState, TableDocument
@@ -21,6 +27,9 @@ class Verb(StrEnum):
     RESUME = "resume"
     RESTART = "restart"
     STOP = "stop"
+
+
+_FAILED: Final = (StreamState.FAILED, StreamState.RETRYING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +59,31 @@ def entry_of(document: TableDocument, stream: str) -> StreamEntry:
     return entry
 
 
-def entry_after_verb(entry: StreamEntry, verb: Verb, *, reported: StreamState | None) -> VerbEffect:
+def stopped_entry(document: TableDocument, stream: str) -> StreamEntry:
+    """Return a stream of a table whose desired state is STOPPED.
+
+    Raises:
+        StreamNotFound: The table has no such stream.
+        StreamNotStopped: Its desired state is another one.
+    """
+    entry = entry_of(document, stream)
+    if entry.desired_state is not DesiredState.STOPPED:
+        message = (
+            f"the desired state of the stream {stream} of {document.identifier} is "
+            f"{entry.desired_state.value}\n"
+            "hint: stop it, and wait until its runner has released it"
+        )
+        raise StreamNotStopped(message)
+    return entry
+
+
+def entry_after_verb(
+    entry: StreamEntry,
+    verb: Verb,
+    *,
+    reported: StreamState | None,
+    only_failed: bool = False,
+) -> VerbEffect:
     """Return a stream after a lifecycle verb.
 
     `start` and `resume` have the same effect: the desired state becomes RUNNING, a stream that failed or
@@ -60,6 +93,7 @@ def entry_after_verb(entry: StreamEntry, verb: Verb, *, reported: StreamState | 
         entry: The stream with its desired state so far.
         verb: The verb.
         reported: State that a living runner reports; None: no runner has the stream.
+        only_failed: Restart the stream only if it has failed or waits for another attempt.
 
     Raises:
         StreamNotRunning: `restart` of a stream whose desired state is not RUNNING.
@@ -68,6 +102,11 @@ def entry_after_verb(entry: StreamEntry, verb: Verb, *, reported: StreamState | 
         case Verb.START | Verb.RESUME:
             return _run(entry, reported)
         case Verb.RESTART:
+            if only_failed and reported not in _FAILED:
+                found = "no runner has it" if reported is None else f"is {reported.value}"
+                return VerbEffect(
+                    entry=entry, message=f"{found}, so it has not failed: nothing to do"
+                )
             if entry.desired_state is not DesiredState.RUNNING:
                 state = entry.desired_state.value
                 hint = "`resume`" if entry.desired_state is DesiredState.PAUSED else "`start`"
@@ -87,6 +126,35 @@ def entry_after_verb(entry: StreamEntry, verb: Verb, *, reported: StreamState | 
             assert_never(verb)
 
 
+def after_verbs(
+    document: TableDocument,
+    verb: Verb,
+    reported: Mapping[str, StreamState | None],
+    *,
+    only_failed: bool = False,
+) -> tuple[TableDocument, dict[str, str | RegistryError]]:
+    """Return a table after a verb for several of its streams, and by stream what is done or why the verb is refused for it.
+
+    Args:
+        document: The table.
+        verb: The verb.
+        reported: The streams, each with the state that a living runner reports; None: no runner has it.
+        only_failed: As for `entry_after_verb`.
+    """
+    effects: dict[str, str | RegistryError] = {}
+    for stream, state in reported.items():
+        try:
+            effect = entry_after_verb(
+                entry_of(document, stream), verb, reported=state, only_failed=only_failed
+            )
+        except (StreamNotFound, StreamNotRunning) as error:
+            effects[stream] = error
+        else:
+            effects[stream] = effect.message
+            document = with_entry(document, effect.entry)
+    return document, effects
+
+
 def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
     if entry.desired_state is not DesiredState.RUNNING:
         before = entry.desired_state.value
@@ -96,7 +164,7 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
     if entry.is_completed:
         done = "had completed, reads what its topic holds now"
         return _restarted(entry, f"{done}{_without_runner(reported)}")
-    if reported in (StreamState.FAILED, StreamState.RETRYING):
+    if reported in _FAILED:
         return _restarted(entry, f"was {reported.value}, tries again at once")
     if reported is None:
         # A runner that has the stream may only be late with its report: it has to try again too.

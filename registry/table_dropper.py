@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 from braid.lake import Catalog, Clock, FileIO, TableNotFound
 from braid.registry import names
-from braid.registry.errors import RegistryConflict
+from braid.registry.effects import PlannedChange, effects_of_drop, refused_change
+from braid.registry.errors import RegistryConflict, StreamNotStopped
 from braid.registry.stopped_streams import check_streams_stopped
 from braid.registry.store.audit_log import UNKNOWN_ACTOR, AuditNote
 from braid.registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
@@ -62,6 +63,31 @@ class TableDropper:
             clock=self._clock,
             actor=actor,
         )
+
+    def plan(self, identifier: str, *, keep_data: bool = False) -> PlannedChange:
+        """Return what `drop` would do, or why it would refuse; changes nothing.
+
+        Raises:
+            TableNotFound: There is no such table, or, with `keep_data`, it is not registered.
+            FeaturesMissing: A newer version has registered it, and this one must not change it.
+        """
+        stored = self._store.table(identifier) if names.is_identifier(identifier) else None
+        streams: tuple[str, ...] = ()
+        if stored is not None:
+            check_features(stored.value)
+            streams = tuple(sorted(stored.value.streams))
+            try:
+                check_streams_stopped(self._file_io, self._warehouse, identifier, clock=self._clock)
+            except StreamNotStopped as error:
+                return refused_change(error, field="table")
+        elif (
+            keep_data
+            or not names.is_identifier(identifier)
+            or self._catalog.creation_mark(identifier) is None
+        ):
+            message = f"no table {identifier} is registered"
+            raise TableNotFound(message)
+        return PlannedChange(effects=effects_of_drop(identifier, streams, keep_data=keep_data))
 
     def drop(
         self,

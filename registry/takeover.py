@@ -256,6 +256,22 @@ def fence_streams(
     """
     # The lease only gives a better answer than an error in a working runner; the data is protected by
     # the commit below alone, which makes every later commit of the former epochs fail.
+    check_released(leases, identifier, streams)
+    if not streams:
+        return
+    try:
+        table = catalog.table(identifier)
+    except TableNotFound:
+        return  # no process can commit to it
+    table.committer().fence_streams(commit_user=COMMIT_USER, only=streams)
+
+
+def check_released(leases: LeaseStore, identifier: str, streams: tuple[str, ...]) -> None:
+    """Check that no runner holds one of the streams.
+
+    Raises:
+        StreamNotStopped: A runner does.
+    """
     held = {name: leases.holder(identifier, name) for name in streams}
     by_holder = [f"{name} (held by {lease.owner})" for name, lease in held.items() if lease]
     if by_holder:
@@ -264,10 +280,3 @@ def fence_streams(
             "hint: wait until the runner has stopped, or until its lease has expired"
         )
         raise StreamNotStopped(message)
-    if not streams:
-        return
-    try:
-        table = catalog.table(identifier)
-    except TableNotFound:
-        return  # no process can commit to it
-    table.committer().fence_streams(commit_user=COMMIT_USER, only=streams)

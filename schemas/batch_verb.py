@@ -13,6 +13,13 @@ STREAMS_MAX: Final = 1_000
 TABLES_MAX: Final = 100
 """Tables that these streams belong to."""
 
+LABELS_MAX: Final = 20
+"""Conditions on labels."""
+
+TABLES_READ_MAX: Final = 2_000
+"""Tables whose streams are looked at for their labels."""
+
+_Label = Annotated[str, Field(min_length=1, max_length=200)]
 _StreamName = Annotated[
     str,
     Field(
@@ -26,15 +33,18 @@ _TablePattern = Annotated[
 
 
 class BatchVerbRequest(Contract):
-    """The streams that a verb is for: those that are named, and all of the tables that match a pattern.
+    """The streams that a verb is for: those that are named, and all of the tables that match a pattern; with `labels` some of them.
 
     Attributes:
         streams: Names of streams, `database.table.stream`.
         tables: Patterns of tables, such as `shop.*`; `*` in a name stands for any characters, and alone for every table.
+        labels: Of these streams only those that have every one of the labels: `team=payments`, or `team` with any value. Without
+            `streams` and `tables`: of the streams of every table.
     """
 
     streams: Annotated[tuple[_StreamName, ...], at_most(STREAMS_MAX)] = ()
     tables: Annotated[tuple[_TablePattern, ...], at_most(TABLES_MAX)] = ()
+    labels: Annotated[tuple[_Label, ...], at_most(LABELS_MAX)] = ()
 
 
 class StreamOutcome(Contract):

@@ -33,6 +33,7 @@ class ProblemCode(StrEnum):
     SCOPE_MISSING = "scope_missing"
     COLUMN_MASKED = "column_masked"
     METHOD_NOT_ALLOWED = "method_not_allowed"
+    NOT_ACCEPTABLE = "not_acceptable"
     REQUEST_TIMEOUT = "request_timeout"
     TABLE_EXISTS = "table_exists"
     STREAM_EXISTS = "stream_exists"

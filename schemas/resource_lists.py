@@ -165,6 +165,44 @@ class ClientView(Contract):
     grants: tuple[Grant, ...]
 
 
+class ServiceLimits(Contract):
+    """Bounds of what a service takes; what exceeds them is refused.
+
+    Attributes:
+        head_bytes: Size of the request line and the headers.
+        body_bytes: Size of a body.
+        bulk_body_bytes: Size of a body with many keys, or of tests.
+        json_depth: Levels of the JSON of a body.
+        page_size: Entries of a page of a list.
+        keys: Keys of a lookup or a subscription, and rows of a page of a scan.
+        records: Records of a push.
+        schema_changes: Schema changes of a request.
+        columns: Columns of a table.
+        streams: Streams of a verb for many streams.
+        tables: Tables that these belong to.
+        operations: Operations of the warehouse that have not ended.
+        subscriptions: Open subscriptions of a process.
+        connections: Open connections of a process.
+        snapshot_wait_seconds: The longest wait for a snapshot that a request demands.
+    """
+
+    head_bytes: int
+    body_bytes: int
+    bulk_body_bytes: int
+    json_depth: int
+    page_size: int
+    keys: int
+    records: int
+    schema_changes: int
+    columns: int
+    streams: int
+    tables: int
+    operations: int
+    subscriptions: int
+    connections: int
+    snapshot_wait_seconds: float
+
+
 class ApiDescription(Contract):
     """What a service can do.
 
@@ -176,6 +214,7 @@ class ApiDescription(Contract):
         features: Features of declarations that this version knows; it does not change a table that needs another one.
         pushes: Whether records can be pushed to some topics.
         client: The client that asks.
+        limits: Bounds of requests.
     """
 
     api: str
@@ -185,6 +224,65 @@ class ApiDescription(Contract):
     features: tuple[str, ...]
     pushes: bool
     client: ClientView
+    limits: ServiceLimits | None = None
+
+
+class FunctionOptionView(Contract):
+    """An option of an aggregate function.
+
+    Attributes:
+        field: The field of `aggregate` in a declaration; null: the option is one of `options` there.
+        option: The option of the table format, after `fields.<column>.`.
+        value: What the value is.
+        default: What the function does without the option, or the value that it has then; null: it has to be given.
+        meaning: What the option does.
+    """
+
+    field: str | None
+    option: str
+    value: str
+    default: str | None
+    meaning: str
+
+
+class AggregationView(Contract):
+    """An aggregate function that columns may have.
+
+    Attributes:
+        name: Its name in declarations.
+        aliases: Older names of it.
+        custom: Whether a package provides it; else it is one of the table format.
+        summary: What the value of the column becomes.
+        types: The types of columns that may have it.
+        null: What it does with a null.
+        older_value: What it does with a value that comes late.
+        retract: What it does with a value that is taken back; null: it cannot take values back.
+        order_free: Whether any order of arrival gives the same value.
+        options: Its options.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    custom: bool
+    summary: str
+    types: str
+    null: str
+    older_value: str
+    retract: str | None
+    order_free: bool
+    options: tuple[FunctionOptionView, ...]
+
+
+class AggregationList(Contract):
+    """The aggregate functions that columns may have: those of the table format, then those that packages provide.
+
+    Attributes:
+        functions: The functions.
+        unreadable: Names of functions whose packages cannot be loaded.
+    """
+
+    functions: tuple[AggregationView, ...]
+    unreadable: tuple[str, ...] = ()
 
 
 class RunnerView(Contract):

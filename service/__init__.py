@@ -22,6 +22,6 @@ From the top down; each imports only what is beside or below it:
 | `settings`, `limits`, `issuers` | settings of a service process, the bounds of requests, and issuers of JSON Web Tokens that operators trust |
 | `request_slot` | the slot of a request among those of its class, which it gives back while it waits |
 | `principal`, `column_mask` | the client of a request, with its grants; the columns that it may not see |
-| `query_parameters`, `scope_headers`, `entity_tags`, `scope_requests` | parameters of a row's address; headers of a request; entity tags; the name of a request with an idempotency key |
+| `query_parameters`, `scope_headers`, `entity_tags`, `media_ranges`, `scope_requests` | parameters of a row's address; headers of a request; entity tags; accepted media types; the name of a request with an idempotency key |
 | `times`, `shown_texts` | times as text; texts without the warehouse's address |
 """

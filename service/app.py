@@ -48,6 +48,7 @@ from braid.service.documented_problems import (
     documented_problems,
     documented_scope,
 )
+from braid.service.guard.acceptable_types import AcceptableTypes
 from braid.service.guard.admission import Admission
 from braid.service.guard.body_bounds import BodyBounds
 from braid.service.guard.idempotent_posts import PARAMETER as KEY_PARAMETER, IdempotentPosts
@@ -90,6 +91,7 @@ from braid.service.routes import (
     rows as row_routes,
     schema_changes,
     snapshots,
+    stream_plans,
     streams,
     table_operations,
     table_tests,
@@ -290,6 +292,7 @@ def layers(
     app: ASGIApp = RowDispatch(ConditionalReads(framework), rows=rows, bodies=bodies)
     app = Admission(app, limits=settings.limits, metrics=metrics)
     app = BodyBounds(app, limits=settings.limits, thread=bodies)
+    app = AcceptableTypes(app)
     app = AccessLayer(
         app,
         routes=routes,
@@ -324,6 +327,7 @@ def _routes() -> Sequence[BaseRoute]:
         offsets,
         pushes,
         dead_letters,
+        stream_plans,
         row_routes,
         feature_views,
         row_events,

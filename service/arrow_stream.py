@@ -6,8 +6,10 @@ from typing import Any, Final
 import orjson
 import pyarrow as pa
 
+from braid.service.media_ranges import weight_in, weights_of
+
 ARROW: Final = "application/vnd.apache.arrow.stream"
-_JSON: Final = ("application/json", "application/*", "*/*")
+JSON: Final = "application/json"
 
 
 def accepts_arrow(accept: str | None) -> bool:
@@ -21,8 +23,8 @@ def accepts_arrow(accept: str | None) -> bool:
     """
     if accept is None or ARROW not in accept:
         return False
-    weights = dict(_weight(part) for part in accept.split(","))
-    of_json = next((weights[name] for name in _JSON if name in weights), 0.0)
+    weights = weights_of(accept)
+    of_json = weight_in(weights, JSON)
     return weights.get(ARROW, 0.0) > 0 and weights[ARROW] >= of_json
 
 
@@ -40,15 +42,3 @@ def arrow_stream(rows: pa.Table, **metadata: Any) -> bytes:
         writer.write_table(rows.cast(schema))
     body: bytes = sink.getvalue().to_pybytes()
     return body
-
-
-def _weight(part: str) -> tuple[str, float]:
-    """Return the media type of a part of `Accept`, and its weight; 0 if that is not a number."""
-    name, *parameters = (text.strip().lower() for text in part.split(";"))
-    for parameter in parameters:
-        if parameter.startswith("q="):
-            try:
-                return name, float(parameter[2:])
-            except ValueError:
-                return name, 0.0
-    return name, 1.0

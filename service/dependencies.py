@@ -120,6 +120,12 @@ def set_etag(response: Response, revision: str) -> None:
 
 MayOf = Annotated[May, Depends(get_may)]
 Confirm = Annotated[str | None, Query(description=DESCRIPTION)]
+OnlyFailed = Annotated[
+    bool,
+    Query(
+        description="Restart only what has failed or waits for another attempt; all else stays as it is."
+    ),
+]
 MaskOf = Annotated[ColumnMask, Depends(get_mask)]
 RegistrarOf = Annotated[Registrar, Depends(get_registrar)]
 PrincipalOf = Annotated[Principal, Depends(get_principal)]

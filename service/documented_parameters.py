@@ -41,6 +41,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "limit": "Largest number of entries in the answer.",
     "offset": "Number of entries that are left out.",
     "last": "Only the newest entries, so many.",
+    "verb": "`start`, `pause`, `resume`, `restart` or `stop`.",
     "keep_data": "Whether the files of the table stay.",
     "actor": "Only changes by this name.",
     "action": "Only changes of this kind.",

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from braid.schemas import ProblemCode
 from braid.service.access.route_scopes import SCOPES
+from braid.service.guard.acceptable_types import is_negotiated
 from braid.service.guard.request_class import STATE_CHANGING, class_of, is_remembered
 from braid.service.guard.same_site import PROBES
 from braid.service.limits import RequestClass
@@ -83,6 +84,10 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ("DELETE", _STREAM): (ProblemCode.STREAM_NOT_STOPPED, *_CONDITIONAL),
     **{("POST", f"{_STREAM}/{verb}"): _DECLARING for verb in ("start", "pause", "resume", "stop")},
     ("POST", f"{_STREAM}/restart"): (ProblemCode.STREAM_NOT_RUNNING, *_DECLARING),
+    ("POST", "/validate-delete"): (ProblemCode.FEATURES_MISSING,),
+    ("POST", f"{_STREAM}/validate-delete"): (ProblemCode.FEATURES_MISSING,),
+    ("POST", f"{_STREAM}/{{verb}}/validate"): (ProblemCode.FEATURES_MISSING,),
+    ("POST", f"{_STREAM}/dead-letters/replay/validate"): _DECLARING,
     ("PUT", f"{_STREAM}/offsets"): (ProblemCode.STREAM_NOT_STOPPED, *_CONDITIONAL),
     ("POST", f"{_STREAM}/records"): (
         ProblemCode.SIGNATURE_REFUSED,
@@ -95,6 +100,10 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ("DELETE", "/consumers/{consumer}"): (ProblemCode.PRECONDITION_FAILED,),
     ("POST", "/rollback"): (
         ProblemCode.STREAM_NOT_STOPPED,
+        ProblemCode.SNAPSHOT_NOT_FOUND,
+        ProblemCode.TAG_NOT_FOUND,
+    ),
+    ("POST", "/rollback/validate"): (
         ProblemCode.SNAPSHOT_NOT_FOUND,
         ProblemCode.TAG_NOT_FOUND,
     ),
@@ -160,6 +169,8 @@ def _codes(method: str, path: str) -> Iterator[ProblemCode]:
             yield ProblemCode.COLUMN_MASKED
     if method in STATE_CHANGING:
         yield from _CHANGING
+    if is_negotiated(method, path):
+        yield ProblemCode.NOT_ACCEPTABLE
     if is_remembered(method, path):
         yield from _REMEMBERED
     request_class = class_of(method, path)

@@ -51,7 +51,7 @@ class Operation:
         """The part of the addresses that it belongs to, which is the name of its page."""
         if self.path.startswith(TABLE):
             part = re.split(r"[/:]", self.path.removeprefix(TABLE).removeprefix("/"))[0]
-            return "tables" if part in ("", "validate", "validate-patch") else part
+            return "tables" if not part or part.startswith("validate") else part
         version, _, rest = self.path.strip("/").partition("/")
         return re.split(r"[/:]", rest)[0] if version == "v1" and rest else "service"
 

@@ -90,6 +90,7 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
     ("GET", "/console/{digest}/{path:path}"): PUBLIC,
     ("GET", "/metrics"): Requirement(scope=_READ, reach=Reach.EVERY_TABLE),
     ("GET", "/v1"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
+    ("GET", "/v1/aggregations"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("GET", "/v1/tables"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("GET", "/v1/streams"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("GET", "/v1/declarations"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
@@ -105,6 +106,7 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
     ("DELETE", _TABLE): ADMIN,
     ("POST", f"{_TABLE}/validate"): READ,
     ("POST", f"{_TABLE}/validate-patch"): READ,
+    ("POST", f"{_TABLE}/validate-delete"): READ,
     ("POST", f"{_TABLE}:test"): READ,
     ("GET", f"{_TABLE}/schemas"): READ_VISIBLE,
     ("POST", f"{_TABLE}/schema-changes"): ADMIN,
@@ -119,6 +121,9 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
     ("DELETE", _STREAM): ADMIN,
     ("POST", f"{_STREAM}/validate"): READ,
     ("POST", f"{_STREAM}/validate-patch"): READ,
+    ("POST", f"{_STREAM}/validate-delete"): READ,
+    ("POST", f"{_STREAM}/dead-letters/replay/validate"): READ,
+    ("POST", f"{_STREAM}/{{verb}}/validate"): READ,
     ("GET", f"{_STREAM}/status"): READ,
     ("POST", f"{_STREAM}/start"): OPERATE,
     ("POST", f"{_STREAM}/pause"): OPERATE,
@@ -160,6 +165,7 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
     ("POST", f"{_TABLE}/orphan-files/clean"): OPERATE,
     ("POST", f"{_TABLE}/rescale"): OPERATE,
     ("POST", f"{_TABLE}/rollback"): ADMIN,
+    ("POST", f"{_TABLE}/rollback/validate"): READ,
     ("GET", "/v1/operations"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("GET", "/v1/operations/{operation}"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("POST", "/v1/operations/{operation}:cancel"): Requirement(
@@ -170,6 +176,7 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
         ("POST", f"/v1/streams:{verb}"): Requirement(scope=_OPERATE, reach=Reach.ANY_TABLE)
         for verb in ("start", "pause", "resume", "restart", "stop")
     },
+    ("POST", "/v1/streams:{verb}/validate"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("PUT", _CONSUMER): WRITE,
     ("DELETE", _CONSUMER): WRITE,
 }

@@ -24,7 +24,9 @@
 | `stream_trial` | the trial of a stream with sample records |
 | `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
 | `snapshot_resources` | snapshots, tags and compactions of a table, and pages of them |
+| `rollback_plan` | the state that a rollback leads to, and what it would do |
 | `operation_pages`, `operation_changes` | operations as they are answered, and pages of them; their cancellation and deletion |
+| `aggregations`, `shown_limits` | the aggregate functions that columns may have; the bounds of requests |
 | `audit_page` | pages of the audit log |
 | `lists/` | lists of tables and streams over the whole warehouse |
 | `page_token`, `confirmation` | tokens of pages; the parameter `confirm` |

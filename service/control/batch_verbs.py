@@ -12,15 +12,17 @@ from braid.lake import InvalidRequest, LakeError, LimitExceeded, Problem, TableN
 from braid.registry.errors import RegistryError
 from braid.registry.registrar import Registrar
 from braid.registry.stream_entries import Verb
-from braid.schemas import OperationProblem, StreamState
+from braid.schemas import OperationProblem, StreamEntry, StreamState
 from braid.schemas.access import EVERY_TABLE
 from braid.schemas.batch_verb import (
     STREAMS_MAX,
     TABLES_MAX,
+    TABLES_READ_MAX,
     BatchVerbAnswer,
     BatchVerbRequest,
     StreamOutcome,
 )
+from braid.service.control.lists.list_query import has_labels
 
 Selection = Mapping[str, list[str]]
 """Streams by table, `database.table`."""
@@ -28,7 +30,12 @@ Selection = Mapping[str, list[str]]
 Reported = Callable[[str, str], StreamState | None]
 """Returns the state that a living runner reports for a stream of a table; None: no runner has it."""
 
-_HINT: Final = 'such as {"streams": ["shop.orders.sales"]} or {"tables": ["shop.*"]}'
+ChangeStreams = Callable[
+    [str, Verb, Mapping[str, StreamState | None]], Mapping[str, str | RegistryError]
+]
+"""`Registrar.apply_verbs` or `Registrar.plan_verbs`."""
+
+_HINT: Final = 'such as {"streams": ["shop.orders.sales"]}, {"tables": ["shop.*"]} or {"labels": ["team=payments"]}'
 
 
 def select_streams(
@@ -42,7 +49,7 @@ def select_streams(
 
     Args:
         request: The request.
-        registrar: Reads the documents of tables that match a pattern.
+        registrar: Reads the documents of tables that match a pattern, or whose labels matter.
         tables: All registered tables.
         may_change: Whether the client may change the streams of a table; others match no pattern.
 
@@ -50,46 +57,68 @@ def select_streams(
         InvalidRequest: The request selects nothing by its fields.
         LimitExceeded: It selects too many streams or tables.
     """
-    if not request.streams and not request.tables:
-        problem = Problem(
-            field="streams",
-            value=None,
-            message="expected streams or patterns of tables",
-            hint=_HINT,
-        )
-        message = "the request selects no stream"
-        raise InvalidRequest(message, problems=[problem])
-    found: dict[str, dict[str, None]] = {}
+    patterns = request.tables
+    if not request.streams and not patterns:
+        if not request.labels:
+            problem = Problem(
+                field="streams",
+                value=None,
+                message="expected streams, patterns of tables, or labels",
+                hint=_HINT,
+            )
+            message = "the request selects no stream"
+            raise InvalidRequest(message, problems=[problem])
+        patterns = (EVERY_TABLE,)
+    named: dict[str, dict[str, None]] = {}
     for name in request.streams:
         table, _, stream = name.rpartition(".")
-        found.setdefault(table, {})[stream] = None
-    matching = [one for one in tables if _is_meant(one, request.tables) and may_change(one)]
-    _check_bound(len({*matching, *found}), TABLES_MAX, "tables")
-    for table in matching:
-        try:
-            streams = registrar.document(table).streams
-        except TableNotFound:  # dropped a moment ago
-            continue
-        found.setdefault(table, {}).update(dict.fromkeys(sorted(streams)))
+        named.setdefault(table, {})[stream] = None
+    matching = {one for one in tables if _is_meant(one, patterns) and may_change(one)}
+    _check_bound(
+        len({*matching, *named}), TABLES_READ_MAX if request.labels else TABLES_MAX, "tables"
+    )
+    found: dict[str, list[str]] = {}
+    for table in sorted({*matching, *named}):
+        is_read = table in matching or (request.labels and may_change(table))
+        known = _streams(registrar, table) if is_read else {}
+        chosen = {
+            **named.get(table, {}),
+            **dict.fromkeys(sorted(known) if table in matching else ()),
+        }
+        labelled = [
+            stream
+            for stream in chosen
+            if stream not in known or has_labels(known[stream].spec.labels, request.labels)
+        ]
+        if labelled:
+            found[table] = labelled
+    _check_bound(len(found), TABLES_MAX, "tables")
     _check_bound(sum(map(len, found.values())), STREAMS_MAX, "streams")
-    return {table: list(streams) for table, streams in sorted(found.items()) if streams}
+    return found
+
+
+def _streams(registrar: Registrar, table: str) -> Mapping[str, StreamEntry]:
+    try:
+        return registrar.document(table).streams
+    except TableNotFound:  # dropped a moment ago
+        return {}
 
 
 def apply_to_all(
     verb: Verb,
     selection: Selection,
-    registrar: Registrar,
+    change: ChangeStreams,
     *,
     reported: Reported,
     may_change: Callable[[str], bool],
     describe: Callable[[Exception], OperationProblem],
 ) -> BatchVerbAnswer:
-    """Apply a verb to selected streams, and return the outcome for each.
+    """Apply a verb to selected streams, or plan to, and return the outcome for each.
 
     Args:
         verb: The verb.
         selection: The streams.
-        registrar: Changes the documents.
+        change: Changes the streams of a table, or plans to.
         reported: Returns the state that a living runner reports.
         may_change: Whether the client may change the streams of a table; to it there are no others.
         describe: Returns the problem of an error.
@@ -101,7 +130,7 @@ def apply_to_all(
                 message = f"no table {table} is registered"
                 raise TableNotFound(message)
             states = {stream: reported(table, stream) for stream in streams}
-            effects: Mapping[str, str | Exception] = registrar.apply_verbs(table, verb, states)
+            effects: Mapping[str, str | RegistryError | LakeError] = change(table, verb, states)
         except (LakeError, RegistryError) as error:
             effects = dict.fromkeys(streams, error)
         outcomes += [_outcome(table, stream, effects[stream], describe) for stream in streams]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from braid.lake import BatchAccount, StreamPosition, skipped_ranges
-from braid.registry.store.progress import Report
+from braid.registry.store.progress import Report, RunnerReports, current_report, stream_key
 from braid.registry.store.stored_documents import missing_features
 from braid.schemas import (
     Account,
@@ -119,6 +119,22 @@ def reported_state(report: Report | None, *, alive_since_ms: int) -> StreamState
         return None
     state = report.progress.state
     return None if state is StreamState.UNASSIGNED else state
+
+
+def state_in(
+    reports: RunnerReports, identifier: str, stream: str, *, alive_since_ms: int
+) -> StreamState | None:
+    """Return the state of a stream in the reports of living runners; None if none of them has it.
+
+    Args:
+        reports: The reports.
+        identifier: `<database>.<table>`.
+        stream: The stream's name.
+        alive_since_ms: Time of the oldest report of a living runner, milliseconds since the epoch, UTC.
+    """
+    key = stream_key(identifier, stream)
+    report = current_report(reports.runners, key, alive_since_ms=alive_since_ms)
+    return reported_state(report, alive_since_ms=alive_since_ms)
 
 
 def _is_measured(progress: StreamProgress, now_ms: int) -> bool:

@@ -18,7 +18,8 @@ _BULK = re.compile(
     r"(:test|/(rows/(lookup|scan|explain|outcomes|certificate)|completeness|views/[^/]+/lookup|changes|indexes/[^/]+/rows|inspect/[^/]+|streams/[^/]+/dead-letters))"
 )
 _ONLY_READS = re.compile(
-    r"/v1/declarations:validate|/v1/tables/[^/]+/[^/]+(:test|/(.+/)?validate(-patch)?|/rows/(lookup|scan|explain|events)|/views/[^/]+/lookup)"
+    r"/v1/declarations:validate|/v1/streams:[^/]+/validate"
+    r"|/v1/tables/[^/]+/[^/]+(:test|/(.+/)?validate(-patch|-delete)?|/rows/(lookup|scan|explain|events)|/views/[^/]+/lookup)"
 )
 
 

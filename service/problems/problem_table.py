@@ -18,6 +18,7 @@
 | tag_not_found          | 404    | fixes the name                                       |
 | operation_not_found    | 404    | fixes the id, or requests the operation anew         |
 | method_not_allowed     | 405    | uses a method that the address has                   |
+| not_acceptable         | 406    | accepts JSON                                         |
 | request_timeout        | 408    | sends the request in one go                          |
 | table_exists           | 409    | repeats the declaration as it is, or uses a new name |
 | stream_exists          | 409    | registers another stream                             |
@@ -110,6 +111,7 @@ STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.SNAPSHOT_NOT_FOUND: (404, "The table has no such snapshot"),
     ProblemCode.TAG_NOT_FOUND: (404, "The table has no such tag"),
     ProblemCode.OPERATION_NOT_FOUND: (404, "There is no such operation"),
+    ProblemCode.NOT_ACCEPTABLE: (406, "No form of the answer is acceptable"),
     ProblemCode.REQUEST_TIMEOUT: (408, "The request did not arrive in time"),
     ProblemCode.TABLE_EXISTS: (409, "The name belongs to another table"),
     ProblemCode.STREAM_EXISTS: (409, "The name belongs to another stream"),

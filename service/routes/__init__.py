@@ -9,9 +9,10 @@
 | `fleet` | the streams of all tables, runners, clusters |
 | `list_parameters` | the parameters of lists |
 | `patches` | changes of declarations by merge patches |
-| `table_response`, `stream_response` | the answers of several routes: a table or a stream with its revision |
+| `table_response`, `stream_response`, `planned_change` | the answers of several routes: a table or a stream with its revision; a dry run |
 | `streams` | registration, deletion, dry run, lifecycle verbs, status |
-| `batch_verbs` | lifecycle verbs for many streams at once |
+| `batch_verbs` | lifecycle verbs for many streams at once, and their dry run |
+| `stream_plans` | dry runs of lifecycle verbs, of the deletion of a stream, and of replays |
 | `declarations` | export and import of declarations |
 | `offsets` | the position of a stream, shown and set |
 | `dead_letters` | dead letters of a stream, and replays of them |

@@ -1,4 +1,4 @@
-"""Routes of what is not of one table: the API itself, the streams of all tables, runners, clusters."""
+"""Routes of what is not of one table: the API itself, aggregate functions, the streams of all tables, runners, clusters."""
 
 from dataclasses import replace
 from functools import partial
@@ -11,6 +11,7 @@ from braid.schemas import MergeEngine
 from braid.schemas.access import AccessScope
 from braid.schemas.message_format import FORMAT_TYPES
 from braid.schemas.resource_lists import (
+    AggregationList,
     ApiDescription,
     ClientView,
     ClusterList,
@@ -19,6 +20,8 @@ from braid.schemas.resource_lists import (
     RunnerView,
     StreamSummaryList,
 )
+from braid.service.control.aggregations import list_aggregations
+from braid.service.control.shown_limits import service_limits
 from braid.service.dependencies import ComponentsOf, PrincipalOf
 from braid.service.routes.list_parameters import ListQueryOf
 from braid.service.times import iso_utc
@@ -40,7 +43,14 @@ async def describe_api(components: ComponentsOf, principal: PrincipalOf) -> ApiD
         features=tuple(sorted(FEATURES)),
         pushes=components.producer is not None and components.settings.clusters.allow_pushes,
         client=ClientView(name=principal.name, grants=principal.grants),
+        limits=service_limits(components.settings.limits),
     )
+
+
+@router.get("/aggregations", tags=["tables"])
+def get_aggregations() -> AggregationList:
+    """List the aggregate functions that columns may have, with their types and options."""
+    return list_aggregations()
 
 
 @router.get("/streams", tags=["streams"])

@@ -8,6 +8,7 @@ from braid.schemas.api import SchemaList, TableView, Validation
 from braid.service.checked_body import CheckedBody
 from braid.service.control.schema_history import schema_history
 from braid.service.dependencies import ComponentsOf, PreconditionOf, RegistrarOf
+from braid.service.routes.planned_change import validation_of
 from braid.service.routes.table_response import table_response
 
 router = APIRouter(
@@ -40,7 +41,7 @@ def validate_schema_changes(
     planned = components.registrar.plan_alteration(
         f"{database}.{table}", plan_changes(changes.changes)
     )
-    return Validation(valid=not planned.problems, errors=planned.problems, plan=planned.effects)
+    return validation_of(planned)
 
 
 @router.get("/schemas")

@@ -30,10 +30,17 @@ from braid.service.control.backfill_status import (
     backfill_status,
     backfills_of,
 )
+from braid.service.control.confirmation import not_confirmed
 from braid.service.control.newest_commit import newest_commit_of
-from braid.service.control.stream_status import reported_state, stream_status
+from braid.service.control.stream_status import state_in, stream_status
 from braid.service.control.stream_trial import tried_stream
-from braid.service.dependencies import ComponentsOf, PreconditionOf, RegistrarOf
+from braid.service.dependencies import (
+    ComponentsOf,
+    Confirm,
+    OnlyFailed,
+    PreconditionOf,
+    RegistrarOf,
+)
 from braid.service.routes.stream_response import stream_response, stream_view
 
 router = APIRouter(
@@ -88,9 +95,17 @@ def get_stream(
 
 @router.delete("/{stream}", status_code=204)
 def delete_stream(
-    registrar: RegistrarOf, precondition: PreconditionOf, database: str, table: str, stream: str
+    registrar: RegistrarOf,
+    precondition: PreconditionOf,
+    database: str,
+    table: str,
+    stream: str,
+    confirm: Confirm = None,
 ) -> None:
-    """Delete a stopped stream, so that another one may own its group; its rows stay."""
+    """Delete a stopped stream, whose name `confirm` may repeat, so that another one may own its group; its rows stay."""
+    # Optional: rows and position stay, so that the stream can be registered again, and older clients do not send it.
+    if confirm not in (None, stream):
+        raise not_confirmed(stream, "the stream would be deleted")
     registrar.delete_stream(f"{database}.{table}", stream, precondition=precondition)
 
 
@@ -149,10 +164,22 @@ def resume_stream(
 
 @router.post("/{stream}/restart", status_code=202)
 def restart_stream(
-    components: ComponentsOf, registrar: RegistrarOf, database: str, table: str, stream: str
+    components: ComponentsOf,
+    registrar: RegistrarOf,
+    database: str,
+    table: str,
+    stream: str,
+    only_failed: OnlyFailed = False,
 ) -> VerbAnswer:
     """Restart the query of a stream; 409 unless its desired state is RUNNING."""
-    return _apply_verb(components, registrar, f"{database}.{table}", stream, Verb.RESTART)
+    return _apply_verb(
+        components,
+        registrar,
+        f"{database}.{table}",
+        stream,
+        Verb.RESTART,
+        only_failed=only_failed,
+    )
 
 
 @router.post("/{stream}/stop", status_code=202)
@@ -164,11 +191,23 @@ def stop_stream(
 
 
 def _apply_verb(
-    components: Components, registrar: Registrar, identifier: str, stream: str, verb: Verb
+    components: Components,
+    registrar: Registrar,
+    identifier: str,
+    stream: str,
+    verb: Verb,
+    *,
+    only_failed: bool = False,
 ) -> VerbAnswer:
-    report = _report(components, components.progress.read_all(), identifier, stream)
-    reported = reported_state(report, alive_since_ms=_alive_since_ms(components))
-    applied = registrar.apply_verb(identifier, stream, verb, reported=reported)
+    reported = state_in(
+        components.progress.read_all(),
+        identifier,
+        stream,
+        alive_since_ms=_alive_since_ms(components),
+    )
+    applied = registrar.apply_verb(
+        identifier, stream, verb, reported=reported, only_failed=only_failed
+    )
     status = _status(components, applied.document, stream)
     return VerbAnswer(
         **dict(status),

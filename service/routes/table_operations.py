@@ -1,6 +1,6 @@
-"""Routes that request an operation on a table: compaction, expiry, orphan cleaning, rescale, deletion of a tag, rollback.
+"""Routes that request an operation on a table: compaction, expiry, orphan cleaning, rescale, deletion of a tag, rollback; and the dry run of a rollback.
 
-Each answers 202 with the operation, whose address is in the header `location`.
+Each request of an operation is answered 202 with the operation, whose address is in the header `location`.
 """
 
 import hashlib
@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from braid.lake import InvalidRequest, Problem
+from braid.registry.effects import PlannedChange, refused_change
+from braid.registry.errors import StreamNotStopped
 from braid.registry.stopped_streams import check_streams_stopped
 from braid.registry.storage_changes import operation_change
 from braid.registry.store.audit_log import AuditNote
@@ -24,11 +25,13 @@ from braid.schemas import (
     SnapshotExpiryRequest,
     TagDeletionRequest,
 )
+from braid.schemas.api import Validation
 from braid.service.checked_body import CheckedBody
 from braid.service.components import Components
 from braid.service.control.confirmation import not_confirmed
 from braid.service.control.operation_pages import operation_view
-from braid.service.control.snapshot_resources import find_snapshot, find_tag
+from braid.service.control.rollback_plan import effects_of_rollback, rollback_target
+from braid.service.control.snapshot_resources import find_tag
 from braid.service.dependencies import (
     ActorOf,
     ComponentsOf,
@@ -38,6 +41,7 @@ from braid.service.dependencies import (
 )
 from braid.service.operations.operation_work import table_created_ms
 from braid.service.principal import ANYONE
+from braid.service.routes.planned_change import validation_of
 from braid.service.scope_requests import named_request_of
 
 router = APIRouter(
@@ -146,21 +150,30 @@ def roll_back_table(
     identifier = requests.table.identifier
     if confirm != identifier:
         raise not_confirmed(identifier, "all snapshots after the target are lost")
-    if (body.snapshot_id is None) == (body.tag is None):
-        problem = Problem(
-            field="snapshot_id",
-            value=None if body.snapshot_id is None else str(body.snapshot_id),
-            message="expected either `snapshot_id` or `tag`",
-            hint="`GET …/snapshots` and `GET …/tags` list them",
-        )
-        message = f"it is not known to which state {identifier} is to be rolled back"
-        raise InvalidRequest(message, problems=[problem])
-    if body.snapshot_id is not None:
-        find_snapshot(requests.table, body.snapshot_id)
-    if body.tag is not None:
-        find_tag(requests.table, body.tag)
+    rollback_target(requests.table, body)
     components = requests.components
     check_streams_stopped(
         components.file_io, components.settings.warehouse, identifier, clock=components.clock
     )
     return requests.begin(body)
+
+
+@router.post("/rollback/validate")
+def validate_rollback(
+    components: ComponentsOf, database: str, table: str, body: RollbackRequest
+) -> Validation:
+    """Return what the rollback would do, or why it would be refused; changes nothing."""
+    found = components.tables.get(f"{database}.{table}")
+    target = rollback_target(found, body)
+    try:
+        check_streams_stopped(
+            components.file_io,
+            components.settings.warehouse,
+            found.identifier,
+            clock=components.clock,
+        )
+    except StreamNotStopped as error:
+        planned = refused_change(error, field="table")
+    else:
+        planned = PlannedChange(effects=effects_of_rollback(found, target))
+    return components.shown(validation_of(planned))

@@ -16,6 +16,7 @@ from braid.service.dependencies import (
     RegistrarOf,
 )
 from braid.service.routes.list_parameters import ListQueryOf
+from braid.service.routes.planned_change import validation_of
 from braid.service.routes.table_response import table_response
 
 router = APIRouter(prefix="/v1/tables", tags=["tables"], route_class=CheckedBody)
@@ -77,7 +78,16 @@ def validate_table(
 ) -> Validation:
     """Return what `PUT` would do, and the problems for which it would refuse the same body; changes nothing."""
     planned = components.registrar.plan_table(database, table, spec)
-    return Validation(valid=not planned.problems, errors=planned.problems, plan=planned.effects)
+    return validation_of(planned)
+
+
+@router.post("/{database}/{table}/validate-delete")
+def validate_drop(
+    components: ComponentsOf, database: str, table: str, keep_data: bool = False
+) -> Validation:
+    """Return what `DELETE` would do, or why it would refuse; changes nothing."""
+    planned = components.dropper.plan(f"{database}.{table}", keep_data=keep_data)
+    return components.shown(validation_of(planned))
 
 
 @router.get("/{database}/{table}/maintenance")

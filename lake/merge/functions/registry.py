@@ -13,7 +13,11 @@ from braid.lake.merge.functions import (
     nested_rows,
     text,
 )
-from braid.lake.merge.functions.extension import is_user_function_name, user_function
+from braid.lake.merge.functions.extension import (
+    is_user_function_name,
+    user_function,
+    user_function_names,
+)
 from braid.lake.merge.functions.sets import bitmaps, sketches
 
 _FAMILIES = (
@@ -38,6 +42,11 @@ FUNCTIONS: dict[str, FunctionDeclaration] = {
 _ALIASES = {
     alias: declaration for declaration in FUNCTIONS.values() for alias in declaration.aliases
 }
+
+
+def function_names() -> tuple[str, ...]:
+    """Return the names of the format's functions, families one after another, and then of users' functions that are installed."""
+    return (*FUNCTIONS, *user_function_names())
 
 
 def function_named(name: str) -> FunctionDeclaration | None:

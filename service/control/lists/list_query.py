@@ -1,7 +1,7 @@
 """Query of a list: conditions on the entries, the order, what the entries have, and the page. Pure."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
@@ -71,7 +71,16 @@ class ListQuery:
 
     def admits_people(self, labels: Mapping[str, str], owner: str | None) -> bool:
         """Return whether entries with these labels and this owner are meant."""
-        return self.owner in (None, owner) and all(
-            name in labels and (not has_value or labels[name] == value)
-            for name, has_value, value in (label.partition("=") for label in self.labels)
-        )
+        return self.owner in (None, owner) and has_labels(labels, self.labels)
+
+
+def has_labels(labels: Mapping[str, str], conditions: Iterable[str]) -> bool:
+    """Return whether labels fulfil all conditions: `<name>=<value>`, or `<name>` for any value.
+
+    >>> has_labels({"team": "payments"}, ["team"]), has_labels({"team": "payments"}, ["team=x"])
+    (True, False)
+    """
+    return all(
+        name in labels and (not has_value or labels[name] == value)
+        for name, has_value, value in (condition.partition("=") for condition in conditions)
+    )

@@ -90,3 +90,20 @@ def test_a_stream_that_was_started_again_is_not_completed_by_its_former_query() 
     restarted = given(DesiredState.RUNNING).model_copy(update={"restart_generation": 3})
 
     assert not completed_entry(restarted, generation=2).is_completed
+
+
+@pytest.mark.parametrize("reported", [*StreamState, None])
+def test_only_failed_streams_are_restarted_on_demand(reported: StreamState | None) -> None:
+    entry = given(DesiredState.RUNNING)
+
+    effect = entry_after_verb(entry, Verb.RESTART, reported=reported, only_failed=True)
+
+    has_failed = reported in (StreamState.FAILED, StreamState.RETRYING)
+    assert effect.entry.restart_generation == entry.restart_generation + has_failed
+    assert effect.message.endswith("so it has not failed: nothing to do") == (not has_failed)
+
+
+def test_a_stream_that_is_not_to_run_and_has_not_failed_is_left_alone_on_demand() -> None:
+    entry = given(DesiredState.STOPPED)
+
+    assert entry_after_verb(entry, Verb.RESTART, reported=None, only_failed=True).entry == entry

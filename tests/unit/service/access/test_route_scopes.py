@@ -27,7 +27,12 @@ QUESTIONS = {
     for path in (
         "/validate",
         "/validate-patch",
+        "/validate-delete",
+        "/rollback/validate",
         "/streams/{stream}/validate-patch",
+        "/streams/{stream}/validate-delete",
+        "/streams/{stream}/{verb}/validate",
+        "/streams/{stream}/dead-letters/replay/validate",
         ":test",
         "/schema-changes/validate",
         "/streams/{stream}/validate",
@@ -38,7 +43,7 @@ QUESTIONS = {
         "/rows/explain",
         "/views/{view}/lookup",
     )
-} | {("POST", "/v1/declarations:validate")}
+} | {("POST", "/v1/declarations:validate"), ("POST", "/v1/streams:{verb}/validate")}
 """Requests with a body that change nothing."""
 
 

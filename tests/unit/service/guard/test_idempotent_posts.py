@@ -36,6 +36,12 @@ KEY = {"idempotency-key": "deploy 7"}
 ADD = {"change": "add_column", "column": "iban", "type": "STRING", "sequence_group": "payments"}
 
 ONLY_READ = {
+    "/v1/streams:{verb}/validate",
+    "/v1/tables/{database}/{table}/validate-delete",
+    "/v1/tables/{database}/{table}/rollback/validate",
+    "/v1/tables/{database}/{table}/streams/{stream}/validate-delete",
+    "/v1/tables/{database}/{table}/streams/{stream}/{verb}/validate",
+    "/v1/tables/{database}/{table}/streams/{stream}/dead-letters/replay/validate",
     "/v1/declarations:validate",
     "/v1/tables/{database}/{table}/validate-patch",
     "/v1/tables/{database}/{table}/streams/{stream}/validate-patch",

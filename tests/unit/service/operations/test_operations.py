@@ -215,6 +215,25 @@ def test_a_table_whose_streams_run_is_not_rolled_back(events: HttpClient) -> Non
     refused = events.post(f"{TABLE}/rollback?confirm={NAME}", json={"snapshot_id": 1})
 
     assert (refused.status_code, refused.json()["code"]) == (409, "stream_not_stopped")
+    (error,) = events.post(f"{TABLE}/rollback/validate", json={"snapshot_id": 1}).json()["errors"]
+    assert "events (desired state RUNNING)" in error["message"]
+
+
+def test_a_rollback_is_planned(events: HttpClient, catalog: Catalog) -> None:
+    events.put(f"{TABLE}/tags/last", json={}).raise_for_status()
+
+    back = events.post(f"{TABLE}/rollback/validate", json={"snapshot_id": 1}).json()
+    newest = events.post(f"{TABLE}/rollback/validate", json={"tag": "last"}).json()
+    unknown = events.post(f"{TABLE}/rollback/validate", json={"tag": "none"})
+
+    assert back["plan"][:2] == [
+        f"takes the table `{NAME}` back to snapshot 1",
+        f"the later snapshots, up to {COMMITS}, are lost, with their rows and their tags",
+    ]
+    assert newest["plan"][1] == "it is the newest snapshot: nothing is lost"
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "tag_not_found")
+    assert len(rows_of(catalog)) == 40
+    assert events.get("/v1/operations").json()["operations"] == []
 
 
 KINDS = {

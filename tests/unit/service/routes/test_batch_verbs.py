@@ -2,8 +2,11 @@
 
 import pytest
 
-from braid.lake import MemoryFileIO
+from braid.lake import ManualClock, MemoryFileIO
 from braid.registry.registrar import REPEATED
+from braid.registry.store.progress import ProgressStore
+from braid.registry.stream_entries import Verb
+from braid.schemas import RunnerProgress, StreamProgress, StreamState
 from braid.schemas.batch_verb import TABLES_MAX
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
@@ -169,3 +172,102 @@ def test_a_request_selects_something_and_not_too_much(client: HttpClient) -> Non
     assert [one["field"] for one in wrong.json()["errors"]] == ["streams[0]", "tables[0]"]
     assert (many.status_code, many.json()["code"]) == (413, "limit_exceeded")
     assert unknown.json() == {"verb": "stop", "streams": [], "failed": 0}
+
+
+@pytest.fixture
+def labelled(tables: HttpClient) -> HttpClient:
+    """The same, some of them with labels."""
+    labels = {
+        "shop/orders/streams/sales": {"team": "payments", "tier": "gold"},
+        "shop/returns/streams/payments": {"team": "payments"},
+        "lab/orders/streams/sales": {"team": "research"},
+    }
+    for path, of_stream in labels.items():
+        tables.patch(f"/v1/tables/{path}", json={"labels": of_stream}).raise_for_status()
+    return tables
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        ({"labels": ["team=payments"]}, ["shop.orders.sales", "shop.returns.payments"]),
+        ({"labels": ["team"], "tables": ["lab.*"]}, ["lab.orders.sales"]),
+        ({"labels": ["team=payments", "tier"]}, ["shop.orders.sales"]),
+        ({"labels": ["tier=silver"]}, []),
+        (
+            {
+                "labels": ["team=payments"],
+                "streams": ["shop.orders.sales", "shop.orders.payments", "shop.none.sales"],
+            },
+            ["shop.none.sales", "shop.orders.sales"],
+        ),
+    ],
+    ids=str,
+)
+def test_streams_are_selected_by_labels(
+    labelled: HttpClient, selection: dict[str, list[str]], expected: list[str]
+) -> None:
+    answer = labelled.post("/v1/streams:stop", json=selection).json()
+
+    named = [f"{one['database']}.{one['table']}.{one['stream']}" for one in answer["streams"]]
+    assert named == expected
+    stopped = {name for name, state in states(labelled).items() if state == "STOPPED"}
+    assert stopped == {
+        f"{database}/{table}/{stream}"
+        for database, table, stream in (name.split(".") for name in expected)
+        if table != "none"
+    }
+
+
+def test_only_failed_streams_are_restarted(
+    tables: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    states_of_runner = {
+        "shop.orders/sales": StreamState.FAILED,
+        "shop.orders/payments": StreamState.RUNNING,
+    }
+    ProgressStore(file_io, "/w", clock).write(
+        RunnerProgress(
+            runner="r1",
+            started_ms=0,
+            updated_ms=clock.now_ms(),
+            streams={name: StreamProgress(state=state) for name, state in states_of_runner.items()},
+        )
+    )
+    body = {"tables": ["shop.orders"]}
+
+    planned = tables.post("/v1/streams:restart/validate?only_failed=true", json=body).json()
+    answer = tables.post("/v1/streams:restart?only_failed=true", json=body).json()
+
+    assert planned == answer
+    by_stream = {one["stream"]: one["message"] for one in answer["streams"]}
+    assert by_stream["payments"] == "is RUNNING, so it has not failed: nothing to do"
+    generations = {
+        stream: tables.get(f"/v1/tables/shop/orders/streams/{stream}").json()["restart_generation"]
+        for stream in by_stream
+    }
+    assert generations == {"sales": 1, "payments": 0}
+
+
+def test_a_dry_run_answers_as_the_verb_and_changes_nothing(
+    tables: HttpClient, file_io: MemoryFileIO
+) -> None:
+    tables.post("/v1/tables/shop/orders/streams/sales/stop").raise_for_status()
+    body = {"streams": ["shop.orders.none"], "tables": ["shop.*"]}
+    before = states(tables), versions(file_io, "shop.orders")
+
+    for verb in Verb:
+        planned = tables.post(f"/v1/streams:{verb}/validate", json=body)
+        assert planned.status_code == 200
+        assert (states(tables), versions(file_io, "shop.orders")) == before
+    planned = tables.post("/v1/streams:restart/validate", json=body).json()
+
+    assert planned == tables.post("/v1/streams:restart", json=body).json()
+    assert planned["failed"] == 2
+
+
+def test_an_unknown_verb_names_those_there_are(tables: HttpClient) -> None:
+    answer = tables.post("/v1/streams:halt/validate", json={"tables": ["*"]})
+
+    assert answer.status_code == 422
+    assert "restart" in answer.text

@@ -6,9 +6,16 @@ import orjson
 import pytest
 
 from braid.lake import ManualClock, MemoryFileIO
+from braid.lake.merge.functions.registry import FUNCTIONS
 from braid.registry.store.paths import table_directory
 from braid.registry.store.progress import ProgressStore
-from braid.schemas import RunnerProgress, StreamProgress, StreamState, TableProgress
+from braid.schemas import (
+    OPTION_OF_FIELD,
+    RunnerProgress,
+    StreamProgress,
+    StreamState,
+    TableProgress,
+)
 from braid.service.control.page_token import decode_token, encode_token
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
@@ -244,6 +251,33 @@ def test_the_api_says_what_the_service_can_do(fleet: HttpClient) -> None:
     assert found["version"] == fleet.get("/health").json()["version"]
     everything = {"scope": "admin", "tables": ["*"]}
     assert found["client"] == {"name": "anonymous", "grants": [everything]}
+
+
+def test_the_api_tells_the_bounds_of_requests(fleet: HttpClient) -> None:
+    limits = fleet.get("/v1").json()["limits"]
+    keys = [{"id": number, "region": "eu"} for number in range(limits["keys"] + 1)]
+    too_large = b" " * (limits["body_bytes"] + 1)
+
+    many = fleet.post("/v1/tables/shop/a/rows/lookup", json={"keys": keys})
+    large = fleet.put("/v1/tables/shop/z", content=too_large)
+
+    assert (many.status_code, large.status_code) == (413, 413)
+    assert fleet.get(f"/v1/tables?page_size={limits['page_size']}").status_code == 200
+    assert fleet.get(f"/v1/tables?page_size={limits['page_size'] + 1}").status_code == 422
+
+
+def test_every_aggregate_function_is_listed_with_its_options(fleet: HttpClient) -> None:
+    found = fleet.get("/v1/aggregations").json()
+
+    by_name = {one["name"]: one for one in found["functions"]}
+    assert by_name.keys() >= FUNCTIONS.keys()
+    assert found["unreadable"] == []
+    assert (by_name["sum"]["order_free"], by_name["listagg"]["order_free"]) == (True, False)
+    assert by_name["sum"]["retract"] is not None
+    fields = {option["field"] for one in found["functions"] for option in one["options"]}
+    assert fields == OPTION_OF_FIELD.keys()
+    delimiter = next(one for one in by_name["listagg"]["options"] if one["field"] == "delimiter")
+    assert delimiter["option"] == "list-agg-delimiter"
 
 
 def test_clusters_are_named_without_addresses(fleet: HttpClient) -> None:
