@@ -20,10 +20,13 @@ def create(
 ) -> int:
     """Create a tag and print it; return the exit status."""
     table = Catalog(warehouse).table(identifier)
-    record(
-        warehouse, identifier, AuditAction.PUT_TAG, tag_change(name, after=snapshot_id or "newest")
+    change = tag_change(name, after=snapshot_id or "newest")
+    tag = table.create_tag(
+        name,
+        snapshot_id=snapshot_id,
+        retained_ms=retained_ms,
+        announce=lambda: record(warehouse, identifier, AuditAction.PUT_TAG, change),
     )
-    tag = table.create_tag(name, snapshot_id=snapshot_id, retained_ms=retained_ms)
     typer.echo(
         f"{identifier}: tag {name} of snapshot {tag.snapshot.id}, {_retention(tag.retained_ms)}"
     )

@@ -4,7 +4,7 @@ This file and `braid.lake.table.readable_table` are long because they have the c
 done by functions over the opened table, one module for each subject (`braid.lake.table.operations`).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import pyarrow as pa
 
@@ -508,7 +508,12 @@ class Table(ReadableTable):
 
     @adds_table_to_errors
     def create_tag(
-        self, name: str, *, snapshot_id: int | None = None, retained_ms: int | None = None
+        self,
+        name: str,
+        *,
+        snapshot_id: int | None = None,
+        retained_ms: int | None = None,
+        announce: Callable[[], None] | None = None,
     ) -> Tag:
         """Give a snapshot a name, under which it stays readable after it has expired.
 
@@ -517,13 +522,17 @@ class Table(ReadableTable):
             snapshot_id: The snapshot to tag; None means the newest now.
             retained_ms: Time to live, milliseconds; None takes `tag.default-time-retained`, without
                 which a tag is kept for ever.
+            announce: Called when the arguments are known to be valid, right before the tag is created; raises what keeps
+                it from being created.
 
         Raises:
             InvalidRequest: The name is taken or invalid, or there is no such snapshot.
             StorageUnavailable: The tag was created or not; check with `tags`.
         """
         store = self._opened.confirmed_store()
-        return tags.create_tag(store, name, snapshot_id=snapshot_id, retained_ms=retained_ms)
+        return tags.create_tag(
+            store, name, snapshot_id=snapshot_id, retained_ms=retained_ms, announce=announce
+        )
 
     @adds_table_to_errors
     def delete_tag(self, name: str) -> TagDeletion:

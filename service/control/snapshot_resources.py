@@ -103,7 +103,7 @@ def put_tag(
         table: The table.
         name: The tag's name.
         request: The snapshot, and how long the tag is kept.
-        audit: The audit log, which gets an entry before the tag is created.
+        audit: The audit log, which gets an entry right before the tag is created, once the request is known to be valid.
         actor: Who creates it.
         precondition: Condition on the revision of the tag's view, checked before the tag is created.
 
@@ -116,9 +116,12 @@ def put_tag(
     if found is None:
         change = tag_change(name, after=request.snapshot_id or "newest")
         note = AuditNote(actor=actor, action=AuditAction.PUT_TAG)
-        audit.record(note, table.identifier, changes=(change,))
-        retained_ms = request.retained_seconds and request.retained_seconds * 1_000
-        tag = table.create_tag(name, snapshot_id=request.snapshot_id, retained_ms=retained_ms)
+        tag = table.create_tag(
+            name,
+            snapshot_id=request.snapshot_id,
+            retained_ms=request.retained_seconds and request.retained_seconds * 1_000,
+            announce=lambda: audit.record(note, table.identifier, changes=(change,)),
+        )
         return _tag_view(tag), True
     if request.snapshot_id not in (None, found.snapshot.id):
         problem = Problem(

@@ -1,5 +1,7 @@
 """Tags of an opened table: checks a new tag and leases its snapshot; `TableTags` creates, deletes and expires tags."""
 
+from collections.abc import Callable
+
 from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.format.tag import Tag
 from braid.lake.maintenance.table_tags import TableTags
@@ -21,7 +23,12 @@ def table_tags(store: TableStore) -> TableTags:
 
 
 def create_tag(
-    store: TableStore, name: str, *, snapshot_id: int | None, retained_ms: int | None
+    store: TableStore,
+    name: str,
+    *,
+    snapshot_id: int | None,
+    retained_ms: int | None,
+    announce: Callable[[], None] | None,
 ) -> Tag:
     """Create a tag (see `Table.create_tag`)."""
     checked_name(name, field="tag")
@@ -41,6 +48,8 @@ def create_tag(
         )
         message = f"tag `{name}` cannot be created"
         raise InvalidRequest(message, problems=[problem])
+    if announce is not None:
+        announce()
     # Leased, so that no expiry ever sees a tag of files that are gone.
     lease = Lease(
         consumers=store.consumers,

@@ -175,6 +175,15 @@ def test_long_work_and_verbs_of_many_streams_are_in_the_log(worked_on: HttpClien
     assert changes["delete_operation"]["before"] == "CANCELED"
 
 
+def test_a_tag_that_is_refused_is_not_in_the_log(shop: HttpClient) -> None:
+    before = len(entries(shop))
+
+    refused = shop.put("/v1/tables/shop/orders/tags/first", json={})  # there is no snapshot
+
+    assert refused.status_code == 422
+    assert len(entries(shop)) == before
+
+
 def test_dry_runs_and_repeated_requests_are_not_in_the_log(worked_on: HttpClient) -> None:
     table = TABLE.format(**NAMES)
     worked_on.put(f"{table}/tags/first", json={}).raise_for_status()
