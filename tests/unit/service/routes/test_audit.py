@@ -75,7 +75,7 @@ WORK: list[tuple[str, str, str, Any]] = [
 """The same for verbs of many streams, tags, and long work, of which the last requested one is `operation`."""
 
 NO_CHANGES = re.compile(
-    r".*([/:]validate(-patch)?|:test|/rows/(lookup|scan|explain|events)|/views/\{view\}/lookup"
+    r".*([/:]validate(-patch|-delete)?|:test|/rows/(lookup|scan|explain|events)|/views/\{view\}/lookup"
     r"|/streams/\{stream\}/records)"
 )
 """Addresses that only read, and pushes, which are data."""
