@@ -16,6 +16,7 @@ from braid.schemas import Account, RunnerProgress, StreamProgress, StreamState, 
 from braid.service.app import create_app
 from braid.service.settings import ServiceSettings
 from braid.telemetry.logs import JsonFormatter
+from braid.telemetry.report_metrics import ReportMetrics
 from docs.generator.metric_page import metric_names
 from tests.support.doc_examples import ROOT, doc_examples
 from tests.unit.registry.shop import ORDERS
@@ -114,6 +115,28 @@ def test_an_alert_names_metrics_that_exist_and_a_section_that_says_what_to_do(
     assert labels["severity"] in ("critical", "warning")
     assert annotations["runbook_url"] == f"{RUNBOOK}#{name.lower()}"
     assert {*annotations} == {"summary", "description", "runbook_url"}
+
+
+def test_the_alert_about_dead_letters_counts_from_zero() -> None:
+    """A series that begins with its first dead letters has not increased, so Prometheus would not see these."""
+    (rule,) = [rule for rule in RULES if rule["alert"] == "BraidDeadLetters"]
+    without_letters = StreamProgress(state=StreamState.RUNNING)
+    runner = RunnerProgress(
+        runner="r", started_ms=0, updated_ms=0, streams={"shop.orders/sales": without_letters}
+    )
+    metrics = ReportMetrics(
+        lambda: [runner], clock=ManualClock(start_ms=0), runner_timeout_ms=15_000
+    )
+
+    shown = {
+        f'{sample.name}{{outcome="{sample.labels["outcome"]}"}}': sample.value
+        for family in metrics.collect()
+        for sample in family.samples
+        if "outcome" in sample.labels
+    }
+
+    (counted,) = re.findall(r'braid_\w+{outcome="\w+"}', str(rule["expr"]))
+    assert shown[counted] == 0
 
 
 def test_each_section_about_an_alert_has_its_rule() -> None:
