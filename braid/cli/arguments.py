@@ -131,9 +131,13 @@ def check_stream(identifier: str, stream: str) -> None:
 
 
 def duration_ms(option: str, text: str) -> int:
-    """Return the milliseconds of a duration such as `1 d`; exit with one line for other text."""
+    """Return the milliseconds of a duration such as `1 d`; exit with one line for other text.
+
+    A number alone, but 0, is refused: as milliseconds, which it is in table options, `--older-than 2` would delete
+    the files of running writers, and `--expires 90` would make a token that has expired.
+    """
     duration = parse_duration(text)
-    if duration is None:
+    if duration is None or (duration and text.strip().isdecimal()):
         refuse(option, text, "expected a duration such as `1 d`, `6 h` or `30 min`")
     return duration
 

@@ -33,6 +33,10 @@ RUNNER = ["runner", "--warehouse", "/w"]
         (["service", "--warehouse", ""], "--warehouse"),
         (["service", "--warehouse", "/w", "--clusters", "/not/there.toml"], "/not/there.toml"),
         ([*RUNNER, "--name", "r", "--clusters", "/not/there.toml"], "/not/there.toml"),
+        (
+            ["token", "create", "t", "--grant", "read:*", "--expires", "90", "--warehouse", "/w"],
+            "--expires '90': expected a duration such as `1 d`",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
