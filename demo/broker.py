@@ -4,6 +4,7 @@
 and find what they wrote. `python -m braid.demo.broker TOPIC…` runs one for experiments.
 """
 
+import argparse
 import base64
 import os
 import shutil
@@ -288,8 +289,16 @@ class KafkaBroker:
             admin.close()
 
 
-def main(topics: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Run a broker with topics of one partition until Ctrl-C or SIGTERM, and print its address."""
+    parser = argparse.ArgumentParser(
+        prog="python -m braid.demo.broker",
+        description="Run a Kafka broker for experiments until Ctrl-C, and print its address. Its topics end with it.",
+    )
+    parser.add_argument(
+        "topics", nargs="*", metavar="TOPIC", help="topic of one partition to create"
+    )
+    topics = parser.parse_args(arguments).topics
     with KafkaBroker() as broker:
         if topics:
             broker.create_topics(dict.fromkeys(topics, 1))
