@@ -53,6 +53,7 @@ def allowed_letters(
     """
     hint = "compare the stream's columns with the topic's messages"
     if declared is None:
+        hint += "; to go on with more dead letters, declare a `dead_letter_budget`"
         number = default.limit(records)
         return AllowedLetters(number=number, why=f"at most {number} are allowed", hint=hint)
     letters = position.letters

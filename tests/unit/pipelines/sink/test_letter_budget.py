@@ -33,6 +33,9 @@ def test_without_a_declared_budget_the_micro_batch_alone_counts() -> None:
     at = position(dead=1_000_000)
 
     assert [allowed(None, at, records=records) for records in (4, 100)] == [10, 50]
+    hint = allowed_letters(None, DEFAULT, at, records=100).hint
+    assert "columns" in hint
+    assert "`dead_letter_budget`" in hint
 
 
 @pytest.mark.parametrize(
