@@ -109,7 +109,7 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ),
     ("GET", "/snapshots/{snapshot}"): (ProblemCode.SNAPSHOT_NOT_FOUND,),
     ("GET", "/tags/{tag}"): (ProblemCode.TAG_NOT_FOUND,),
-    ("PUT", "/tags/{tag}"): (ProblemCode.PRECONDITION_FAILED,),
+    ("PUT", "/tags/{tag}"): (ProblemCode.PRECONDITION_FAILED, ProblemCode.EXPIRED),
     ("DELETE", "/tags/{tag}"): (ProblemCode.TAG_NOT_FOUND, ProblemCode.PRECONDITION_FAILED),
     ("DELETE", "/v1/operations/{operation}"): (
         ProblemCode.CONFLICT,
