@@ -257,14 +257,17 @@ def killed_round(services: KilledServices, number: int, copy: Path) -> list[int]
         found: str = services.request(draw, "POST", address, json=body, headers=headers)["id"]
         return found
 
+    store = OperationStore(file_io_for(str(warehouse)), str(warehouse), SystemClock())
     ids = {table: requested(table) for table in REQUESTS}
     end = time.monotonic() + KILLING_S
     while time.monotonic() < end:
-        time.sleep(draw.uniform(0, 1))
-        services.kill(draw)
+        time.sleep(draw.uniform(0, 0.1))
+        # Most of the life of a process is its start: one that works is killed more often than its time of work is long.
+        is_at_work = any(store.get(one).state is OperationState.RUNNING for one in ids.values())
+        if draw.random() < (0.3 if is_at_work else 0.02):
+            services.kill(draw)
     assert {table: requested(table) for table in REQUESTS} == ids, "it is the same operation"
 
-    store = OperationStore(file_io_for(str(warehouse)), str(warehouse), SystemClock())
     wait_until(lambda: not store.open_ids(), every_s=0.2)
     ended = {table: store.get(one) for table, one in ids.items()}
     assert {one.state for one in ended.values()} == {OperationState.SUCCEEDED}, ended

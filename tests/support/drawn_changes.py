@@ -60,7 +60,7 @@ def drawn_change(
     of_table = f"/v1/tables/shop/{table}"
     of_stream = f"{of_table}/streams/{stream}"
     tables = frozenset({f"shop.{table}"})
-    # Of a table that is dropped, the keys of requests and the operations are forgotten.
+    # With a table that is dropped, the keys of requests go and operations fail; the tag of a snapshot that goes may be 410.
     lasting = f"/v1/tables/shop/{HOT if table == SHORT else table}"
     column = f"x{name.replace('-', '_')}"
     kinds = [
@@ -131,8 +131,9 @@ def drawn_change(
                 tables=frozenset(f"shop.{one}" for one in TABLES if one.startswith("cold_")),
             )
         case "tag":
+            path = f"{lasting}/tags/{column}"
             return DrawnChange(
-                method="PUT", path=f"{of_table}/tags/{column}", body={}, tables=tables
+                method="PUT", path=path, body={}, tables=frozenset({_table_of(path)})
             )
         case "untag":
             path = f"{lasting}/tags/always"
