@@ -82,7 +82,7 @@ def test_a_canceled_operation_is_no_success(braid: Run, bed: FedTable, compactio
     [
         ("compact shop.orders --due", "compaction", {"full": False}),
         (
-            "table expire shop.orders --retain-max 9 --older-than 90000",
+            "table expire shop.orders --retain-max 9 --older-than 90s",
             "snapshot_expiry",
             {"dry_run": False, "retain_max": 9, "retained_seconds": 90},
         ),
