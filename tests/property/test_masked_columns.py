@@ -30,6 +30,7 @@ NAMES = {
     "database": "crm",
     "table": "people",
     "stream": "contacts",
+    "verb": "stop",
     "consumer": "c",
     "snapshot": "1",
     "tag": "t",
