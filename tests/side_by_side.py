@@ -2,7 +2,7 @@
 
 Those that start servers wait much of their time, those that ask Java wait for it in turns, the others compute:
 together they take little longer than the longest part alone. Those that start servers are three parts: two of the ones that
-share Spark and a broker, and the ones that start their own. The others are three parts, so that they keep two
+share Spark and a broker, and the ones that start their own. The others are four parts, so that they keep two
 cores busy to the end; each part collects the files that it has tests in, and no others. With arguments, which go
 to each part, those with servers are one part and the others too, and each part collects what they name. With a choice of markers (`-m`), or
 on one core, there is one process.
@@ -36,6 +36,7 @@ WHOLLY_BESIDE = ("tests/integration", "tests/interop")
 LONG = (
     ("tests/conformance", "tests/property"),
     ("tests/unit/lake/maintenance", "tests/unit/lake/table"),
+    ("tests/unit/client", "tests/unit/docs", "tests/unit/service"),
 )
 """Folders of which each group takes about as long as all that are not named."""
 AFTER = ("nice", "-n", "5")
