@@ -8,9 +8,10 @@ the runner and the demo.
 | `main` | the program, and the commands that start processes or work on whole warehouses |
 | `deployment_cli` | the commands about a deployment: `apply`, `export`, `import`, `watch`, `doctor`, `audit` |
 | `operation_cli` | the commands `braid operation …` |
-| `table_cli`, `table_service_cli`, `table_work_cli` | the commands `braid table …`: those that use a warehouse, those that use a service, and long work |
-| `table_run` | the run of a command about one table on a warehouse |
+| `table_cli`, `table_service_cli`, `table_change_cli`, `table_work_cli` | the commands `braid table …`: `export`; those that use a service; `alter` and `rollback`; long work |
+| `table_run` | the run of a command about one table: on a warehouse, or as an operation of a service |
 | `consumer_cli`, `consumers` | the commands `braid table consumer …` |
+| `tag_cli`, `tags` | the commands `braid table tag …` |
 | `stream_cli`, `stream_service_cli` | the commands `braid stream …` |
 | `row_cli` | the commands `braid row …` |
 | `explain_cli` | the commands `braid explain …` |
@@ -26,9 +27,9 @@ the runner and the demo.
 | `completion`, `json_schemas` | `completion`, `schema` |
 | `table_tests`, `definition_files` | `test`; the reader of its files |
 | `compaction`, `maintenance` | `compact`, `maintain` |
-| `alter`, `alter_clauses` | `table alter`; the parser of its clauses |
+| `alter`, `alter_arguments`, `alter_clauses` | `table alter` with a warehouse; its arguments; the parser of its clauses |
 | `changes`, `inspection`, `export/` | `table changes`, `table inspect`, `table export` |
-| `expiry`, `tags`, `rollback` | `table expire`, `table tag`, `table rollback` |
+| `expiry`, `rollback` | `table expire`, `table rollback` |
 | `audit` | `audit`; the actor of commands, and entries of changes that commands make without the registry |
 | `drop`, `orphans`, `rescale` | `table drop`, `table clean-orphans`, `table rescale` |
 """

@@ -1,20 +1,14 @@
 """Implementation of `braid table alter`: changes registered tables through the registry, and all others directly.
 
-`table_cli` declares the command.
+`table_change_cli` declares the command.
 """
 
-import json
-import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import typer
-from pydantic import ValidationError
 
-from braid.cli.alter_clauses import expected_form, parse_clause
-from braid.cli.arguments import refuse
+from braid.cli.api.schema_changes import changed_line
 from braid.cli.audit import command_actor, record
 from braid.lake import Catalog, InvalidRequest, Problem, SystemClock, file_io_for
 from braid.registry.alteration.engine_changes import engine_changes
@@ -22,42 +16,8 @@ from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.errors import DefinitionRefused
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
-from braid.schemas import AuditAction, AuditChange, FieldProblem, SchemaChanges, TableChange
+from braid.schemas import AuditAction, AuditChange, FieldProblem, TableChange
 from braid.service.control.table_tests.required_tests import failed_tests
-
-STANDARD_INPUT = "-"
-_SHOWN_MAX = 200
-
-
-def requested_changes(clauses: Sequence[str], file: str | None) -> tuple[TableChange, ...]:
-    """Return the changes given on the command line; exit with one line when they are invalid.
-
-    Args:
-        clauses: Clauses in the forms that `parse_clause` reads.
-        file: Path of a JSON document, the body of `schema-changes` over HTTP; `-` for standard
-            input. Its changes come first.
-    """
-    changes = [] if file is None else _read(file)
-    for clause in clauses:
-        change = parse_clause(clause)
-        if change is None:
-            refuse("CHANGE", clause, expected_form(clause))
-        changes.append(change)
-    if not changes:
-        refuse("CHANGE", "", "expected at least one change, such as `ADD note STRING`")
-    try:
-        return SchemaChanges.model_validate({"changes": changes}).changes
-    except ValidationError as error:
-        first = error.errors()[0]
-        location = ".".join(str(part) for part in first["loc"])
-        context = first.get("ctx", {})
-        # pydantic's own messages for these two name its internal tags, which users do not know.
-        if "expected_tags" in context:
-            refuse("CHANGE", location, f"no such kind; known: {context['expected_tags']}")
-        if first["type"] == "union_tag_not_found":
-            expected = "expected an object with its kind, such as `change`: `add_column`"
-            refuse("CHANGE", location, expected)
-        refuse("CHANGE", location, first["msg"][:_SHOWN_MAX])
 
 
 def alter(
@@ -94,11 +54,7 @@ def alter(
         typer.echo(f"{identifier}: the changes are valid; nothing was changed")
         return 0
     table.refresh()
-    after = table.schema.id
-    typer.echo(
-        f"{identifier}: has schema {after}, "
-        + ("unchanged" if after == before else f"changed from schema {before}")
-    )
+    typer.echo(changed_line(identifier, before, table.schema.id))
     return 0
 
 
@@ -130,14 +86,3 @@ def _refusal(problems: Sequence[FieldProblem]) -> InvalidRequest:
             for one in problems
         ],
     )
-
-
-def _read(file: str) -> list[dict[str, Any]]:
-    try:
-        text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text()
-        changes = json.loads(text)["changes"]
-        return list(changes)
-    except OSError as error:
-        refuse("--file", file, str(error.strerror))
-    except (ValueError, KeyError, TypeError):
-        refuse("--file", file, 'expected a JSON object such as {"changes": [...]}')

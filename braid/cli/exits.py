@@ -37,6 +37,7 @@ from braid.registry.errors import (
     StreamNotFound,
     TooManyOperations,
 )
+from braid.service.control.snapshot_resources import SnapshotNotFound, TagNotFound
 
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
@@ -64,6 +65,8 @@ _EXIT_OF_ERROR: Final[Sequence[tuple[type[Exception], int]]] = (
     (TableNotFound, EXIT_NOT_FOUND),
     (StreamNotFound, EXIT_NOT_FOUND),
     (OperationNotFound, EXIT_NOT_FOUND),
+    (SnapshotNotFound, EXIT_NOT_FOUND),
+    (TagNotFound, EXIT_NOT_FOUND),
     (ChangesExpired, EXIT_NOT_FOUND),
     (LeaseLost, EXIT_NOT_FOUND),
     (TableExists, EXIT_CONFLICT),

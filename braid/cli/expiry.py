@@ -1,4 +1,4 @@
-"""Implementation of `braid table expire` (declared in `table_cli`).
+"""Implementation of `braid table expire` (declared in `table_work_cli`).
 
 The result is printed on stdout. Consumers that the expiry has deleted are named on stderr.
 """

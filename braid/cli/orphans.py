@@ -1,4 +1,4 @@
-"""Implementation of `braid table clean-orphans` (declared in `table_cli`): files on stdout, the total on stderr."""
+"""Implementation of `braid table clean-orphans` (declared in `table_work_cli`): files on stdout, the total on stderr."""
 
 from datetime import UTC, datetime
 

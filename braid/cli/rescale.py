@@ -1,4 +1,4 @@
-"""Implementation of `braid table rescale` (declared in `table_cli`): rescales the table, then updates its declaration."""
+"""Implementation of `braid table rescale` (declared in `table_work_cli`): rescales the table, then updates its declaration."""
 
 from contextlib import suppress
 

@@ -3,10 +3,7 @@
 A service does it as an operation. With a warehouse, this process does it.
 """
 
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -18,11 +15,7 @@ from braid.cli.options import (
     TokenFile,
     WarehouseInsteadOfApi,
 )
-from braid.cli.table_run import run_on_table
-
-if TYPE_CHECKING:
-    from braid.client import Table
-    from braid.schemas import OperationView
+from braid.cli.table_run import request_work, run_on_table
 
 app = typer.Typer()
 
@@ -39,7 +32,9 @@ def rescale(
 ) -> None:
     """Change a table's number of buckets while readers and streams use it."""
     if warehouse is None:
-        _request(table, api, token_file, wait, lambda found: found.rescale({"buckets": buckets}))
+        request_work(
+            table, api, token_file, wait, lambda found: found.rescale({"buckets": buckets})
+        )
     from braid.cli.rescale import rescale as rescale_table
 
     run_on_table(warehouse, table, lambda path: rescale_table(path, table, buckets))
@@ -62,7 +57,7 @@ def clean_orphans(
     min_age_ms = duration_ms("--older-than", older_than)
     if warehouse is None:
         body = {"dry_run": not delete, "min_age_seconds": min_age_ms // 1000}
-        _request(table, api, token_file, wait, lambda found: found.clean_orphan_files(body))
+        request_work(table, api, token_file, wait, lambda found: found.clean_orphan_files(body))
     from braid.cli.orphans import clean
 
     run_on_table(
@@ -105,7 +100,7 @@ def expire_snapshots(
             "retain_max": retain_max,
             "retained_seconds": None if age_ms is None else age_ms // 1000,
         }
-        _request(table, api, token_file, wait, lambda found: found.expire_snapshots(body))
+        request_work(table, api, token_file, wait, lambda found: found.expire_snapshots(body))
     from braid.cli.expiry import expire
 
     run_on_table(
@@ -120,22 +115,3 @@ def expire_snapshots(
             is_dry_run=dry_run,
         ),
     )
-
-
-def _request(
-    table: str,
-    api: str,
-    token_file: Path | None,
-    wait_seconds: float,
-    request: Callable[["Table"], "OperationView"],
-) -> NoReturn:
-    """Request an operation on a table, print it, and exit; after a wait the status says whether it has succeeded."""
-    from braid.cli.api.connection import Connection
-    from braid.cli.api.operation_wait import follow
-    from braid.cli.arguments import check_table
-
-    check_table(table)
-    with Connection(api=api, token_file=token_file).client() as client:
-        begun = request(client.table(table))
-        status = follow(client, [begun], wait_seconds=wait_seconds)
-    sys.exit(status)

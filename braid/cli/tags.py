@@ -1,4 +1,4 @@
-"""Implementation of `braid table tag` (declared in `table_cli`): creates, lists, deletes and expires tags.
+"""Implementation of `braid table tag` with a warehouse (declared in `tag_cli`): creates, lists, deletes and expires tags.
 
 Results are printed on stdout. If a deletion leaves files behind, a line on stderr says so.
 """
@@ -8,9 +8,12 @@ from typing import Final
 import typer
 
 from braid.cli.audit import record
+from braid.cli.output import OutputFormat, TextTable, cell, print_document
 from braid.lake import Catalog, TagDeletion
 from braid.registry.storage_changes import named_snapshot, tag_change
 from braid.schemas import AuditAction
+from braid.schemas.snapshots import TagList, TagView
+from braid.service.control.snapshot_resources import list_tags, tag_view
 
 _UNITS_MS: Final = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1_000, "ms": 1}
 
@@ -27,16 +30,14 @@ def create(
         retained_ms=retained_ms,
         announce=lambda: record(warehouse, identifier, AuditAction.PUT_TAG, change),
     )
-    typer.echo(
-        f"{identifier}: tag {name} of snapshot {tag.snapshot.id}, {_retention(tag.retained_ms)}"
-    )
+    typer.echo(created_line(identifier, tag_view(tag)))
     return 0
 
 
-def list_all(warehouse: str, identifier: str) -> int:
-    """Print all tags, one line each; return the exit status."""
-    for tag in Catalog(warehouse).table(identifier).tags():
-        typer.echo(f"{tag.name}\tsnapshot {tag.snapshot.id}\t{_retention(tag.retained_ms)}")
+def show(warehouse: str, identifier: str, *, output: OutputFormat) -> int:
+    """Print all tags, by name; return the exit status."""
+    found = list_tags(Catalog(warehouse).table(identifier))
+    print_document(found, output, tags_text(found))
     return 0
 
 
@@ -67,12 +68,24 @@ def _print_deletion(identifier: str, deletion: TagDeletion) -> None:
         typer.echo(f"its files are left for clean-orphans: {deletion.left_over}", err=True)
 
 
-def _retention(retained_ms: int | None) -> str:
+def tags_text(found: TagList) -> TextTable:
+    """Return a line for each tag."""
+    rows = [(tag.name, cell(tag.snapshot_id), tag.committed_at, _kept(tag)) for tag in found.tags]
+    columns = ("tag", "snapshot", "committed at", "kept")
+    return TextTable(columns=columns, rows=rows, numbers=frozenset({"snapshot"}))
+
+
+def created_line(identifier: str, tag: TagView) -> str:
+    """Return what the creation of a tag prints."""
+    return f"{identifier}: tag {tag.name} of snapshot {tag.snapshot_id}, kept {_kept(tag)}"
+
+
+def _kept(tag: TagView) -> str:
     """Return how long a tag is kept, in the units of `--retain`."""
-    if retained_ms is None:
-        return "kept for ever"
-    parts, left_ms = [], retained_ms
+    if tag.retained_seconds is None:
+        return "for ever"
+    parts, left_ms = [], round(tag.retained_seconds * 1_000)
     for name, unit_ms in _UNITS_MS.items():
         count, left_ms = divmod(left_ms, unit_ms)
         parts += [f"{count} {name}"] if count else []
-    return f"kept {' '.join(parts) or '0 s'}"
+    return " ".join(parts) or "0 s"

@@ -72,7 +72,7 @@ def find_snapshot(table: Table, snapshot_id: int) -> SnapshotView:
 
 def list_tags(table: Table) -> TagList:
     """Return all tags, by name."""
-    return TagList(tags=tuple(map(_tag_view, sorted(table.tags(), key=lambda tag: tag.name))))
+    return TagList(tags=tuple(map(tag_view, sorted(table.tags(), key=lambda tag: tag.name))))
 
 
 def find_tag(table: Table, name: str) -> TagView:
@@ -85,7 +85,7 @@ def find_tag(table: Table, name: str) -> TagView:
     if found is None:
         message = f"{table.identifier} has no tag {name[:200]}\nhint: `GET …/tags` lists those that it has"
         raise TagNotFound(message)
-    return _tag_view(found)
+    return tag_view(found)
 
 
 def put_tag(
@@ -112,7 +112,7 @@ def put_tag(
         InvalidRequest: The name is not valid, a tag of the name is of another snapshot, or there is no such snapshot.
     """
     found = _tag(table, name)
-    precondition.check(None if found is None else revision_of(_tag_view(found)))
+    precondition.check(None if found is None else revision_of(tag_view(found)))
     if found is None:
         change = tag_change(name, after=request.snapshot_id or "newest")
         note = AuditNote(actor=actor, action=AuditAction.PUT_TAG)
@@ -122,7 +122,7 @@ def put_tag(
             retained_ms=request.retained_seconds and request.retained_seconds * 1_000,
             announce=lambda: audit.record(note, table.identifier, changes=(change,)),
         )
-        return _tag_view(tag), True
+        return tag_view(tag), True
     if request.snapshot_id not in (None, found.snapshot.id):
         problem = Problem(
             field="snapshot_id",
@@ -132,7 +132,7 @@ def put_tag(
         )
         message = f"the tag {name} of {table.identifier} exists"
         raise InvalidRequest(message, problems=[problem])
-    return _tag_view(found), False
+    return tag_view(found), False
 
 
 def list_compactions(table: Table, *, page_size: int, page_token: str | None) -> CompactionList:
@@ -186,7 +186,8 @@ def _snapshot_view(snapshot: Snapshot, tags: list[str]) -> SnapshotView:
     )
 
 
-def _tag_view(tag: Tag) -> TagView:
+def tag_view(tag: Tag) -> TagView:
+    """Return the view of a tag."""
     return TagView(
         name=tag.name,
         snapshot_id=tag.snapshot.id,

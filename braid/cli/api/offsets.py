@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import typer
-
+from braid.cli.api.validations import show_problems
 from braid.cli.arguments import refuse
 from braid.cli.exits import EXIT_USAGE
 from braid.cli.output import OutputFormat, TextTable, cell, print_document
@@ -72,9 +71,7 @@ def set_offsets(
     """
     if is_dry_run:
         checked = stream.validate_offsets(request)
-        for problem in checked.errors:
-            hint = "" if problem.hint is None else f"; hint: {problem.hint}"
-            typer.echo(f"error: {problem.field}: {problem.message}{hint}", err=True)
+        show_problems(checked)
         print_document(checked, output, _changes_text(checked.partitions))
         return 0 if checked.valid else EXIT_USAGE
     changed = stream.set_offsets(request)

@@ -29,7 +29,10 @@ COMMANDS: list[tuple[str, list[str]]] = [
     ("delete_tag", ["table", "tag", "delete", "shop.orders", "first"]),
     ("put_consumer", ["table", "consumer", "reset", "shop.orders", "c", "--snapshot", "1"]),
     ("delete_consumer", ["table", "consumer", "delete", "shop.orders", "c"]),
-    ("roll_back_table", ["table", "rollback", "shop.orders", "--snapshot", "1"]),
+    (
+        "roll_back_table",
+        ["table", "rollback", "shop.orders", "--snapshot", "1", "--yes", "shop.orders"],
+    ),
     ("rescale_table", ["table", "rescale", "shop.orders", "--buckets", "2"]),
     ("compact_table", ["compact", "shop.orders"]),
     ("expire_snapshots", ["table", "expire", "shop.orders", "--retain-max", "9"]),

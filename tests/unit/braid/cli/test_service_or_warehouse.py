@@ -1,6 +1,7 @@
 """Commands that use a service or a warehouse print the same with both: inspect, changes, consumers, audit."""
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -75,6 +76,7 @@ def on_warehouse(warehouse: Path) -> Run:
         "table changes shop.orders --until-tag first",
         "table changes shop.orders --consumer billing",
         "table consumer list shop.orders",
+        "table tag list shop.orders",
         "audit --table shop.orders",
         "audit --actor creator --limit 1",
     ],
@@ -111,11 +113,19 @@ def test_consumers_are_set_and_deleted_over_http(over_http: Run) -> None:
         ("table changes shop.orders --after 9", 2),
         ("table changes orders", 2),
         ("table consumer reset shop.absent c --snapshot 1", 3),
+        ("table tag list shop.absent", 3),
+        ("table rollback shop.orders --snapshot 1 --tag first --yes shop.orders", 2),
+        ("table rollback shop.orders --snapshot 9 --yes shop.orders", 3),
+        ("table rollback shop.orders --snapshot 1 --yes orders", 2),
+        ("table rollback shop.orders --snapshot 9 --dry-run", 3),
+        ("table alter shop.orders 'DROP id' --dry-run", 2),
+        ("table alter shop.orders 'FLY v'", 2),
+        ("table alter shop.absent 'ADD w INT'", 3),
         ("audit --action fly", 2),
     ],
 )
 def test_both_end_with_the_same_status(
     command: str, status: int, over_http: Run, on_warehouse: Run
 ) -> None:
-    assert over_http(*command.split()).exit_code == status
-    assert on_warehouse(*command.split()).exit_code == status
+    assert over_http(*shlex.split(command)).exit_code == status
+    assert on_warehouse(*shlex.split(command)).exit_code == status
