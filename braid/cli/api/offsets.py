@@ -71,7 +71,7 @@ def set_offsets(
     """
     if is_dry_run:
         checked = stream.validate_offsets(request)
-        show_problems(checked)
+        show_problems(checked.errors)
         print_document(checked, output, _changes_text(checked.partitions))
         return 0 if checked.valid else EXIT_USAGE
     changed = stream.set_offsets(request)
