@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from braid.lake import TableNotFound
+from braid.lake import LakeError, TableNotFound
 from braid.registry.effects import NOTHING
-from braid.registry.errors import DefinitionDiffers
+from braid.registry.errors import DefinitionDiffers, FeaturesMissing
 from braid.registry.registrar import Registrar
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.store.revision import NO_PRECONDITION, Precondition
@@ -65,8 +65,17 @@ class DeclarationImporter:
         Args:
             identifier: `<database>.<table>`.
             stream: Name of a stream; None: the declaration is that of the table.
+
+        Raises:
+            StorageUnavailable: Storage does not answer.
         """
-        document = self._document(identifier)
+        try:
+            document = self._document(identifier)
+        except (LakeError, FeaturesMissing) as error:
+            if isinstance(error, LakeError) and error.retryable:
+                raise
+            # A table whose document cannot be read is registered; what streams it has is not known.
+            return ImportAction.CHANGE
         is_known = document is not None and (stream is None or stream in document.streams)
         return ImportAction.CHANGE if is_known else ImportAction.CREATE
 

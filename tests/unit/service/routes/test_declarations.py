@@ -195,6 +195,23 @@ def test_one_refused_declaration_does_not_keep_the_others_from_being_registered(
     assert [one["name"] for one in exported(client)] == ["shop.orders", "sales"]
 
 
+@pytest.mark.parametrize("address", [IMPORT, VALIDATE])
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [(b"{}", "corrupt_data"), (b'{"features": ["time-travel"]}', "features_missing")],
+)
+def test_a_table_whose_document_cannot_be_read_is_a_problem_of_its_declarations_alone(
+    client: HttpClient, file_io: MemoryFileIO, address: str, document: bytes, code: str
+) -> None:
+    file_io.create_exclusive("/w/_braid/tables/shop.other/00000000000000000001.json", document)
+
+    answer = sent(client, address, table("shop.other"), stream("sales", "shop.other"), table())
+
+    codes = [one["problem"] and one["problem"]["code"] for one in answer["outcomes"]]
+    assert codes == [code, code, None]
+    assert [one["action"] for one in answer["outcomes"]] == ["change", "change", "create"]
+
+
 def test_a_name_that_is_given_twice_is_refused(client: HttpClient) -> None:
     answer = sent(client, IMPORT, table(), table(owner="b"))
 
