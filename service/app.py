@@ -266,7 +266,7 @@ def create_app(
     routes = RouteScopes(app.routes)
     app.wrap(
         lambda framework: layers(
-            IdempotentPosts(framework, requests),
+            IdempotentPosts(framework, requests, wait_seconds=settings.limits.repeat_wait_seconds),
             rows=rows,
             bodies=bodies,
             settings=settings,

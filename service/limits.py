@@ -91,8 +91,9 @@ class RequestLimits:
         heartbeat_seconds: The longest time without an event of a subscription.
         snapshot_wait_seconds: The longest wait for a snapshot that a request demands.
         snapshot_waits: Requests that wait for snapshots or dead letters at once, without slots of their classes; further ones are refused.
+        repeat_wait_seconds: The longest wait of a repeated request for the answer to the first one with its idempotency key.
         shutdown_seconds: Time in which requests have to be answered once the process ends.
-        letter_wait_seconds: The longest wait for a runner that lists dead letters among pushed records.
+        letter_wait_seconds: The longest wait for a runner that lists dead letters.
         connections: Open connections; further ones are closed.
         classes: Bounds of requests by class.
     """
@@ -109,6 +110,7 @@ class RequestLimits:
     snapshot_wait_seconds: float = 2.0
     snapshot_waits: int = 500
     letter_wait_seconds: float = 10.0
+    repeat_wait_seconds: float = 5.0
     shutdown_seconds: float = 20.0
     connections: int = 1_000
     classes: Mapping[RequestClass, ClassLimits] = field(default_factory=lambda: dict(_CLASSES))

@@ -54,9 +54,12 @@ def list_dead_letters(
     # Nobody is asked for letters of a stream that has not been started: there are none.
     if limit == 0 or position is None or not position.topic:
         return found
-    page, token = LetterReader(
-        LetterQuestions(components.file_io, components.settings.warehouse), components.clock
-    ).page(identifier, stream, selection, limit=limit, page_token=page_token)
+    reader = LetterReader(
+        LetterQuestions(components.file_io, components.settings.warehouse),
+        components.clock,
+        wait_seconds=components.settings.limits.letter_wait_seconds,
+    )
+    page, token = reader.page(identifier, stream, selection, limit=limit, page_token=page_token)
     return found.model_copy(update={"letters": page.letters, "next_page_token": token})
 
 
