@@ -46,24 +46,32 @@ _REMEMBERED: Final = (
     ProblemCode.STORAGE_UNAVAILABLE,
 )
 _OF_PART: Final[Mapping[str, _Codes]] = {
-    "/v1/": (
-        ProblemCode.INVALID_REQUEST,
+    "/v1/": (ProblemCode.INVALID_REQUEST, ProblemCode.STORAGE_UNAVAILABLE),
+    "/{table}": (
+        ProblemCode.NOT_FOUND,
+        ProblemCode.TABLE_NOT_FOUND,
         ProblemCode.CORRUPT_DATA,
         ProblemCode.UNSUPPORTED_FEATURE,
-        ProblemCode.STORAGE_UNAVAILABLE,
     ),
-    "/{table}": (ProblemCode.NOT_FOUND, ProblemCode.TABLE_NOT_FOUND),
+    # A verb for the streams of all tables that match a pattern reads their declarations.
+    "/v1/streams:": (
+        ProblemCode.CORRUPT_DATA,
+        ProblemCode.UNSUPPORTED_FEATURE,
+        ProblemCode.FEATURES_MISSING,
+    ),
     "/streams/{stream}": (ProblemCode.STREAM_NOT_FOUND,),
     "/views/{view}": (ProblemCode.VIEW_NOT_FOUND,),
     "/indexes/{index}": (ProblemCode.INDEX_NOT_FOUND, ProblemCode.NOT_READY),
     "/v1/operations/{operation}": (
         ProblemCode.NOT_FOUND,
         ProblemCode.OPERATION_NOT_FOUND,
+        ProblemCode.CORRUPT_DATA,
         ProblemCode.FEATURES_MISSING,
     ),
+    "/audit": (ProblemCode.CORRUPT_DATA,),
     "/ready": (ProblemCode.NOT_READY,),
 }
-_DECLARING: Final = (ProblemCode.FEATURES_MISSING, ProblemCode.CONFLICT)
+_DECLARING: Final = (ProblemCode.CONFLICT,)
 _CONDITIONAL: Final = (*_DECLARING, ProblemCode.PRECONDITION_FAILED)
 _MERGING: Final = (ProblemCode.EXPIRED, ProblemCode.SCHEMA_MISMATCH)
 _READING: Final = (*_MERGING, ProblemCode.SNAPSHOT_NOT_REACHED)
@@ -84,9 +92,6 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ("DELETE", _STREAM): (ProblemCode.STREAM_NOT_STOPPED, *_CONDITIONAL),
     **{("POST", f"{_STREAM}/{verb}"): _DECLARING for verb in ("start", "pause", "resume", "stop")},
     ("POST", f"{_STREAM}/restart"): (ProblemCode.STREAM_NOT_RUNNING, *_DECLARING),
-    ("POST", "/validate-delete"): (ProblemCode.FEATURES_MISSING,),
-    ("POST", f"{_STREAM}/validate-delete"): (ProblemCode.FEATURES_MISSING,),
-    ("POST", f"{_STREAM}/{{verb}}/validate"): (ProblemCode.FEATURES_MISSING,),
     ("POST", f"{_STREAM}/dead-letters/replay/validate"): _DECLARING,
     ("PUT", f"{_STREAM}/offsets"): (ProblemCode.STREAM_NOT_STOPPED, *_CONDITIONAL),
     ("POST", f"{_STREAM}/records"): (
@@ -118,7 +123,7 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ("GET", "/rows"): _ROW,
     ("POST", "/rows/lookup"): _READING,
     ("POST", "/rows/scan"): _READING,
-    ("GET", "/rows/status"): _ROW,
+    ("GET", "/rows/status"): _READING,
     ("GET", "/rows/explain"): _READING,
     ("POST", "/rows/explain"): (*_READING, ProblemCode.STREAM_NOT_FOUND),
     ("GET", "/rows/outcomes"): (*_READING, ProblemCode.STREAM_NOT_FOUND),
@@ -131,8 +136,50 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
     ("GET", "/completeness"): _MERGING,
     ("GET", "/changes"): _MERGING,
     ("GET", "/inspect/{view}"): (ProblemCode.EXPIRED,),
+    ("GET", "/maintenance"): (ProblemCode.EXPIRED,),
 }
 """By method and the rest of the address after that of the table."""
+
+IMPOSSIBLE: Final[Mapping[tuple[str, str], _Codes]] = {
+    # They have no parameters, and open no table, of which an option may not be valid.
+    ("GET", "/v1/aggregations"): (ProblemCode.INVALID_REQUEST,),
+    ("GET", "/v1/clusters"): (ProblemCode.INVALID_REQUEST,),
+    ("GET", "/v1/runners"): (ProblemCode.INVALID_REQUEST,),
+    ("GET", "/v1/operations/{operation}"): (ProblemCode.INVALID_REQUEST,),
+    # The table or the stream may be new.
+    ("POST", "/validate"): (ProblemCode.TABLE_NOT_FOUND,),
+    ("PUT", _STREAM): (ProblemCode.STREAM_NOT_FOUND,),
+    ("POST", f"{_STREAM}/validate"): (ProblemCode.STREAM_NOT_FOUND,),
+    # Neither the declaration nor a schema is read for the entries.
+    ("GET", "/audit"): (ProblemCode.UNSUPPORTED_FEATURE,),
+    # They have no values of columns.
+    ("GET", ""): (ProblemCode.COLUMN_MASKED,),
+    ("GET", "/schemas"): (ProblemCode.COLUMN_MASKED,),
+    ("GET", "/consumers"): (ProblemCode.COLUMN_MASKED,),
+    ("GET", _STREAM): (ProblemCode.COLUMN_MASKED,),
+}
+"""Problems that follow from the address, and that no request can provoke."""
+
+_WITHOUT_DECLARATION: Final = frozenset(
+    {
+        "/audit",
+        "/changes",
+        "/compactions",
+        "/consumers",
+        "/consumers/{consumer}",
+        "/inspect/{view}",
+        "/maintenance",
+        "/orphan-files/clean",
+        "/rescale",
+        "/schemas",
+        "/snapshots",
+        "/snapshots/expire",
+        "/snapshots/{snapshot}",
+        "/tags",
+        "/tags/{tag}",
+    }
+)
+"""Addresses of a table for which its declaration is not read; any other may find one that only a newer version can read."""
 
 
 def documented_problems(method: str, path: str) -> dict[str, Any]:
@@ -143,7 +190,8 @@ def documented_problems(method: str, path: str) -> dict[str, Any]:
         path: The address with the names of its parameters.
     """
     codes: dict[int, list[ProblemCode]] = defaultdict(list)
-    for code in dict.fromkeys(_codes(method, path)):
+    impossible = IMPOSSIBLE.get((method, path.removeprefix(TABLE)), ())
+    for code in dict.fromkeys(code for code in _codes(method, path) if code not in impossible):
         codes[STATUS_AND_TITLE[code][0]].append(code)
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{SCHEMA}"}}}
     return {
@@ -173,15 +221,22 @@ def _codes(method: str, path: str) -> Iterator[ProblemCode]:
         yield ProblemCode.NOT_ACCEPTABLE
     if is_remembered(method, path):
         yield from _REMEMBERED
-    request_class = class_of(method, path)
-    if request_class is RequestClass.SUBSCRIPTION:
-        yield ProblemCode.TOO_MANY_SUBSCRIPTIONS
-    if request_class is not None:
-        yield from (ProblemCode.TOO_MANY_REQUESTS, ProblemCode.OVERLOADED)
+    yield from _of_class(method, class_of(method, path))
     for part, codes in _OF_PART.items():
         if part in path:
             yield from codes
+    if path.startswith(TABLE) and path.removeprefix(TABLE) not in _WITHOUT_DECLARATION:
+        yield ProblemCode.FEATURES_MISSING
     yield from OF_OPERATION.get((method, path.removeprefix(TABLE)), ())
+
+
+def _of_class(method: str, request_class: RequestClass | None) -> Iterator[ProblemCode]:
+    if request_class is RequestClass.SUBSCRIPTION:
+        yield ProblemCode.TOO_MANY_SUBSCRIPTIONS  # at once: none waits for a place
+        if method in STATE_CHANGING:
+            yield ProblemCode.TOO_MANY_REQUESTS  # there is no room for the body
+    elif request_class is not None:
+        yield from (ProblemCode.TOO_MANY_REQUESTS, ProblemCode.OVERLOADED)
 
 
 def _described(code: ProblemCode) -> str:

@@ -66,6 +66,7 @@ from braid.lake import (
     TableNotFound,
     UnsupportedFeature,
 )
+from braid.lake.snapshots.manifest_store import ManifestGone
 from braid.records.outgoing_records import RequestDiffers
 from braid.registry.errors import (
     DefinitionDiffers,
@@ -169,6 +170,7 @@ _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     UnsupportedFeature: ProblemCode.UNSUPPORTED_FEATURE,
     ChangesExpired: ProblemCode.EXPIRED,
     LeaseLost: ProblemCode.EXPIRED,
+    ManifestGone: ProblemCode.EXPIRED,
     PagesExpired: ProblemCode.EXPIRED,
     TooManyCounts: ProblemCode.TOO_MANY_REQUESTS,
     TooManyWaits: ProblemCode.TOO_MANY_REQUESTS,

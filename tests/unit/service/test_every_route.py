@@ -2,6 +2,7 @@
 
 import logging
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,12 +13,16 @@ from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
 from braid.service.guard.request_class import STATE_CHANGING, class_of
 from braid.service.http.request_context import RequestContext
-from braid.service.limits import ClassLimits, RequestClass, RequestLimits
+from braid.service.limits import RequestClass, RequestLimits
 from braid.service.settings import ServiceSettings
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
-FULL = RequestLimits(classes=dict.fromkeys(RequestClass, ClassLimits(running=0, waiting=0)))
+FULL = RequestLimits(
+    classes={
+        name: replace(one, running=0, waiting=0) for name, one in RequestLimits().classes.items()
+    }
+)
 PROBES = ("/health", "/ready")
 
 
@@ -82,8 +87,9 @@ def test_a_full_class_is_refused(method: str, path: str) -> None:
     if class_of(method, address(path)) is None:
         assert (path, refused.status_code) == ("/health", 200)
         return
-    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_requests")
-    assert refused.headers["retry-after"] == "1"
+    limits = FULL.classes[class_of(method, address(path)) or RequestClass.READ]
+    assert (refused.status_code, refused.json()["code"]) == (429, limits.refusal.value)
+    assert refused.headers["retry-after"] == str(limits.retry_after)
     assert refused.headers["content-type"] == "application/problem+json"
 
 
