@@ -185,6 +185,7 @@ class OperationDocument(Contract):
             None: it is not known.
         requested_by: Name of the client; None: it has not identified itself.
         attempt: How often a process has begun it.
+        fruitless: How many of the newest attempts have begun without a part of the work being done since.
         started_ms: When a process has first begun it; None: none has.
         finished_ms: When it has ended; None: it has not.
         cancel_requested: Whether it is to end before it is complete.
@@ -205,6 +206,7 @@ class OperationDocument(Contract):
     table_created_ms: int | None = None
     requested_by: str | None = None
     attempt: int = Field(default=0, ge=0)
+    fruitless: int = Field(default=0, ge=0)
     started_ms: int | None = None
     finished_ms: int | None = None
     cancel_requested: bool = False

@@ -1,7 +1,7 @@
 """Execution of operations: attempts, of which each has the operation's lease, can be canceled, and ends with a result or a problem.
 
 An attempt that does not end, because its process is killed, leaves the lease, which expires. A failure that can pass by itself
-is followed by another attempt after a pause. After `ATTEMPTS_MAX` attempts the operation has failed.
+is followed by another attempt after a pause. After `ATTEMPTS_MAX` attempts that have done no part of the work the operation has failed.
 """
 
 import logging
@@ -95,6 +95,7 @@ class OperationExecutor:
             update={
                 "state": OperationState.RUNNING,
                 "attempt": document.attempt + 1,
+                "fruitless": document.fruitless + 1,
                 "started_ms": document.started_ms or self._clock.now_ms(),
                 "retry_ms": None,
             }
@@ -106,7 +107,7 @@ class OperationExecutor:
     def _attempt(self, document: OperationDocument, is_lost: threading.Event) -> None:
         attempt = _Attempt(self._operations, document, is_lost)
         try:
-            if document.attempt > ATTEMPTS_MAX:
+            if document.fruitless > ATTEMPTS_MAX:
                 self._end(attempt, OperationState.FAILED, problem=_given_up(document))
                 return
             result = self._work.do(document, attempt)
@@ -127,10 +128,10 @@ class OperationExecutor:
         problem = self._describe(error)
         number = attempt.number
         logger.warning("operation failed id=%s attempt=%d error=%s", attempt.id, number, error)
-        if not error.retryable or number >= ATTEMPTS_MAX:
+        if not error.retryable or attempt.fruitless >= ATTEMPTS_MAX:
             self._end(attempt, OperationState.FAILED, problem=problem)
             return
-        retry_ms = self._clock.now_ms() + _PAUSE_MS * 2 ** (number - 1)
+        retry_ms = self._clock.now_ms() + _PAUSE_MS * 2 ** max(0, attempt.fruitless - 1)
         attempt.change({"problem": problem, "retry_ms": retry_ms})
 
     def _end(
@@ -157,13 +158,17 @@ class _Attempt:
     ) -> None:
         self.id = document.id
         self.number = document.attempt
+        self.fruitless = document.fruitless
         self._operations = operations
         self._is_lost = is_lost
 
     def proceed(self, progress: OperationProgress | None = None) -> None:
         if self._is_lost.is_set():
             raise _Superseded
-        document = self.change({} if progress is None else {"progress": progress})
+        update: dict[str, object] = {} if progress is None else {"progress": progress}
+        if progress is not None and progress.done:  # else a long compaction fails for its length
+            self.fruitless = update["fruitless"] = 0
+        document = self.change(update)
         if document.cancel_requested:
             raise _Canceled
 
@@ -197,7 +202,7 @@ class _Attempt:
 def _given_up(document: OperationDocument) -> OperationProblem:
     if document.problem is not None:
         return document.problem
-    detail = f"{ATTEMPTS_MAX} processes have ended during the operation, perhaps for lack of memory"
+    detail = f"{ATTEMPTS_MAX} processes in a row have ended before a part of the work was done, perhaps for lack of memory"
     return OperationProblem(code=ProblemCode.INTERNAL_ERROR, detail=detail)
 
 

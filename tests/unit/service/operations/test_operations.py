@@ -1,6 +1,7 @@
 """Long work over HTTP: requested, carried out once whatever dies meanwhile, canceled, listed and removed."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -333,7 +334,41 @@ def test_an_operation_whose_processes_always_end_fails(
     ended = OperationStore(file_io, "/w", clock).get(operation_id)
     assert ended.state is OperationState.FAILED
     assert ended.problem is not None
-    assert "5 processes have ended" in ended.problem.detail
+    assert "5 processes in a row have ended" in ended.problem.detail
+
+
+def test_an_operation_of_which_each_process_does_a_part_comes_to_its_end(
+    client: HttpClient, file_io: MemoryFileIO, clock: ManualClock, catalog: Catalog
+) -> None:
+    buckets = ATTEMPTS_MAX + 3
+    client.put(TABLE, json={**SPEC, "buckets": buckets}).raise_for_status()
+    for number in range(COMMITS):
+        write(catalog, count=100, value=f"v{number}")
+    operation_id = begun(client, "compactions", json={"full": True})["id"]
+    for _ in range(buckets - 1):
+        dying = FaultyFileIO(file_io)
+        dying.before = die_at_the_second_data_file()
+        with pytest.raises(Died):
+            executor_on(dying, clock).execute(operation_id)
+        clock.advance(ms=LEASE_MS)
+
+    executor_on(file_io, clock).execute(operation_id)
+
+    ended = OperationStore(file_io, "/w", clock).get(operation_id)
+    assert (ended.state, ended.attempt) == (OperationState.SUCCEEDED, buckets)
+    assert set(catalog.table(NAME).runs_per_bucket().values()) == {1}
+
+
+def die_at_the_second_data_file() -> Callable[[int, str, str], None]:
+    begun_files: list[str] = []
+
+    def die(_number: int, method: str, path: str) -> None:
+        if method == "open_output":
+            begun_files.append(path)
+            if len(begun_files) > 1:
+                raise Died
+
+    return die
 
 
 def die_in(method: str) -> None:
