@@ -1,19 +1,17 @@
-"""Execution of operations: attempts, of which each has the operation's lease, can be canceled, and ends with a result or a problem.
+"""Execution of operations: attempts, of which each can be canceled, and ends with a result or a problem.
 
-An attempt that does not end, because its process is killed, leaves the lease, which expires. A failure that can pass by itself
-is followed by another attempt after a pause. After `ATTEMPTS_MAX` attempts that have done no part of the work the operation has failed.
+The caller has the operation's lease. Should another process have begun an attempt nevertheless, the older attempt ends at its next
+look at the document, which counts them. A failure that can pass by itself is followed by another attempt after a pause. After `ATTEMPTS_MAX` attempts that have done no part of the work the operation has failed.
 """
 
 import logging
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from braid.lake import Clock, LakeError
 from braid.registry.errors import OperationNotFound, RegistryError
-from braid.registry.store.leases import Lease, LeaseStore
-from braid.registry.store.operations import OperationStore, lease_name, table_of
+from braid.registry.store.operations import OperationStore
 from braid.schemas import (
     OperationDocument,
     OperationProblem,
@@ -24,7 +22,6 @@ from braid.schemas import (
 from braid.service.operations.operation_work import OperationWork
 
 ATTEMPTS_MAX: Final = 5
-LEASE_MS: Final = 15_000
 _PAUSE_MS: Final = 5_000
 """Pause after the first failure; it doubles with each further one."""
 
@@ -39,7 +36,7 @@ class _Canceled(Exception):
 
 
 class _Superseded(Exception):
-    """The lease is lost, and another process may carry the operation out."""
+    """Another attempt has begun, or the operation has ended."""
 
 
 class OperationExecutor:
@@ -50,43 +47,32 @@ class OperationExecutor:
         operations: OperationStore,
         work: OperationWork,
         *,
-        owner: str,
         clock: Clock,
         describe: DescribeError,
-        lease_ms: int = LEASE_MS,
     ) -> None:
         """Create the executor.
 
         Args:
             operations: The operations of the warehouse.
             work: Does the work.
-            owner: Owner of the leases; unique per executor.
             clock: Gives the times of the documents.
             describe: Returns the problem of an error.
-            lease_ms: How long another process waits for one that has ended.
         """
         self._operations = operations
-        self._leases = operations.leases()
         self._work = work
-        self._owner = owner
         self._clock = clock
         self._describe = describe
-        self._lease_ms = lease_ms
 
     def execute(self, operation_id: str) -> None:
-        """Make one attempt at an operation; nothing if it has ended, is not due, or another process has its lease.
+        """Make one attempt at an operation, whose lease the caller has; nothing if it has ended, or is not due.
 
         Raises:
             LakeError: Storage does not answer; another attempt follows.
         """
-        table, name = table_of(operation_id), lease_name(operation_id)
-        lease = self._leases.acquire(table, name, self._owner, self._lease_ms)
-        if lease is None:
-            return
-        with _renewed(self._leases, lease) as is_lost, suppress(OperationNotFound, _Superseded):
+        with suppress(OperationNotFound, _Superseded):
             document = self._operations.change(operation_id, self._begun)
             if document.state is OperationState.RUNNING and not self._is_early(document):
-                self._attempt(document, is_lost)
+                self._attempt(document)
 
     def _begun(self, document: OperationDocument) -> OperationDocument:
         if self._is_early(document):
@@ -104,8 +90,8 @@ class OperationExecutor:
     def _is_early(self, document: OperationDocument) -> bool:
         return document.retry_ms is not None and document.retry_ms > self._clock.now_ms()
 
-    def _attempt(self, document: OperationDocument, is_lost: threading.Event) -> None:
-        attempt = _Attempt(self._operations, document, is_lost)
+    def _attempt(self, document: OperationDocument) -> None:
+        attempt = _Attempt(self._operations, document)
         try:
             if document.fruitless > ATTEMPTS_MAX:
                 self._end(attempt, OperationState.FAILED, problem=_given_up(document))
@@ -153,18 +139,13 @@ class OperationExecutor:
 class _Attempt:
     """One attempt at an operation, which writes its document as long as it is the newest one."""
 
-    def __init__(
-        self, operations: OperationStore, document: OperationDocument, is_lost: threading.Event
-    ) -> None:
+    def __init__(self, operations: OperationStore, document: OperationDocument) -> None:
         self.id = document.id
         self.number = document.attempt
         self.fruitless = document.fruitless
         self._operations = operations
-        self._is_lost = is_lost
 
     def proceed(self, progress: OperationProgress | None = None) -> None:
-        if self._is_lost.is_set():
-            raise _Superseded
         update: dict[str, object] = {} if progress is None else {"progress": progress}
         if progress is not None and progress.done:  # else a long compaction fails for its length
             self.fruitless = update["fruitless"] = 0
@@ -204,31 +185,3 @@ def _given_up(document: OperationDocument) -> OperationProblem:
         return document.problem
     detail = f"{ATTEMPTS_MAX} processes in a row have ended before a part of the work was done, perhaps for lack of memory"
     return OperationProblem(code=ProblemCode.INTERNAL_ERROR, detail=detail)
-
-
-@contextmanager
-def _renewed(leases: LeaseStore, lease: Lease) -> Iterator[threading.Event]:
-    """Renew a lease in a thread as long as the context lasts, then release it; the event says that it is lost."""
-    is_ended, is_lost = threading.Event(), threading.Event()
-    held = [lease]
-
-    def renew() -> None:
-        while not is_ended.wait(lease.ttl_ms / 3_000):
-            with suppress(
-                LakeError
-            ):  # storage does not answer: asked again, before the lease expires
-                renewed = leases.renew(held[0])
-                if renewed is None:
-                    is_lost.set()
-                    return
-                held[0] = renewed
-
-    thread = threading.Thread(target=renew, name="operation lease", daemon=True)
-    thread.start()
-    try:
-        yield is_lost
-    finally:
-        is_ended.set()
-        thread.join()
-        with suppress(LakeError):  # it expires by itself
-            leases.release(held[0])

@@ -1,6 +1,7 @@
 """Threads of a service process that look for operations, and see each through; they also remove what is kept no longer.
 
-Every process of the service looks at the open operations of the warehouse. One of them gets the lease of each.
+Every process of the service looks at the open operations of the warehouse. One of them gets the lease of each, and only then begins
+its work: a process for it is dear.
 """
 
 import logging
@@ -8,14 +9,17 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
+from uuid import uuid4
 
-from braid.lake import Clock, CorruptData, LakeError
+from braid.lake import Clock, CorruptData, LakeError, StorageUnavailable
 from braid.registry.errors import RegistryError
-from braid.registry.store.operations import OperationStore, lease_name, table_of
+from braid.registry.store.operations import OperationStore
 from braid.registry.store.remembered_requests import RememberedRequests
+from braid.service.operations.operation_lease import claimed
+from braid.service.operations.operation_process import ProcessEnded
 
-Execute = Callable[[str, threading.Event], None]
-"""Makes one attempt at an operation; ends early once the event is set."""
+Execute = Callable[[str, Callable[[], bool]], None]
+"""Makes one attempt at an operation; ends early once the function says so. Raises `ProcessEnded` if the attempt was cut off."""
 
 POLL_S: Final = 2.0
 _REMOVAL_MS: Final = 3_600_000
@@ -49,6 +53,7 @@ class OperationPool:
         """
         self._operations = operations
         self._leases = operations.leases()
+        self._owner = f"operations {uuid4().hex}"
         self._requests = requests
         self._execute = execute
         self._clock = clock
@@ -99,7 +104,13 @@ class OperationPool:
                 return
             if self._take(operation_id):
                 try:
-                    self._execute(operation_id, self._stop)
+                    self._carry_out(operation_id)
+                except ProcessEnded as error:
+                    logger.warning("operation cut off id=%s error=%s", operation_id, error)
+                except StorageUnavailable:
+                    # A process that ends the operation deletes its lease, perhaps while this one takes it.
+                    if operation_id in self._operations.open_ids():
+                        raise
                 finally:
                     with self._wake:
                         self._running.discard(operation_id)
@@ -115,32 +126,30 @@ class OperationPool:
         self._requests.remove_old()
 
     def _take(self, operation_id: str) -> bool:
+        """Return whether no other thread of this process is at the operation."""
         with self._wake:
             if operation_id in self._running:
                 return False
             self._running.add(operation_id)
-        is_due = False
-        try:
-            is_due = self._is_due(operation_id)
-        finally:
-            if not is_due:
-                with self._wake:
-                    self._running.discard(operation_id)
-        return is_due
+            return True
+
+    def _carry_out(self, operation_id: str) -> None:
+        """Make an attempt at an operation if it is due and no other process is at it."""
+        if not self._is_due(operation_id):
+            return
+        with claimed(self._leases, operation_id, self._owner) as is_lost:
+            if is_lost is not None:
+                self._execute(operation_id, lambda: self._stop.is_set() or is_lost.is_set())
 
     def _is_due(self, operation_id: str) -> bool:
-        """Return whether an attempt can be made now; looked up here, because a process for an attempt is dear."""
         with suppress(RegistryError):
             try:
                 document = self._operations.get(operation_id)
             except CorruptData as error:
                 self._log_unreadable(operation_id, error)
                 return False
-            if document.state.is_final:
-                return True  # a process has ended before it has deleted what is left
-            if document.retry_ms is not None and document.retry_ms > self._clock.now_ms():
-                return False
-            return self._leases.holder(table_of(operation_id), lease_name(operation_id)) is None
+            # One that has ended is due as well: a process has ended before it has deleted what is left.
+            return document.retry_ms is None or document.retry_ms <= self._clock.now_ms()
         return False
 
     def _log_unreadable(self, operation_id: str, error: CorruptData) -> None:

@@ -9,8 +9,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from typing import Final
-from uuid import uuid4
 
 from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
 from braid.registry.registrar import Registrar
@@ -34,29 +34,41 @@ def new_executor(
         catalog=catalog, registrar=registrar, file_io=file_io, warehouse=warehouse, clock=clock
     )
     operations = OperationStore(file_io, warehouse, clock)
-    owner = f"operation {uuid4().hex}"
-    return OperationExecutor(operations, work, owner=owner, clock=clock, describe=describe)
+    return OperationExecutor(operations, work, clock=clock, describe=describe)
+
+
+class ProcessEnded(Exception):
+    """The process of an operation was killed, or could not begin."""
 
 
 def execute_in_process(
-    warehouse: str, describe: DescribeError, operation_id: str, stop: threading.Event
+    warehouse: str, describe: DescribeError, operation_id: str, is_over: Callable[[], bool]
 ) -> None:
-    """Make one attempt at an operation in a process of its own, and return when it has ended, or is to stop.
+    """Make one attempt at an operation in a process of its own, and return when it has ended, or is to end.
 
     Args:
         warehouse: The warehouse's address.
         describe: Returns the problem of an error; can be pickled.
         operation_id: The operation.
-        stop: Set from another thread: the process is killed, and the operation stays as far as it is.
+        is_over: Asked again and again: the process is to be killed, and the operation stays as far as it is.
+
+    Raises:
+        ProcessEnded: The process has ended without an end of the attempt.
     """
     process = _SPAWN.Process(target=_execute, args=(warehouse, describe, operation_id), daemon=True)
     process.start()
+    is_cut_off = False
     while process.is_alive():
         process.join(_LOOK_S)
-        if stop.is_set():
+        if is_over():
+            is_cut_off = True
             process.kill()
     process.join()
+    status = process.exitcode
     process.close()
+    if status and not is_cut_off:
+        message = f"the process of the operation {operation_id} has ended with status {status}"
+        raise ProcessEnded(message)
 
 
 def _execute(warehouse: str, describe: DescribeError, operation_id: str) -> None:

@@ -10,10 +10,13 @@ import pytest
 
 from braid.lake import Catalog, ManualClock, MemoryFileIO, StorageUnavailable
 from braid.registry.store.operations import FINISHED_MAX, KEPT_MS, OPEN_MAX, OperationStore
+from braid.registry.store.remembered_requests import RememberedRequests
 from braid.schemas import OperationDocument, OperationState, RescaleRequest
 from braid.service.app import create_app
-from braid.service.operations.operation_executor import ATTEMPTS_MAX, LEASE_MS
-from braid.service.operations.operation_process import new_executor
+from braid.service.operations.operation_executor import ATTEMPTS_MAX, OperationExecutor
+from braid.service.operations.operation_lease import LEASE_MS
+from braid.service.operations.operation_pool import Execute, OperationPool
+from braid.service.operations.operation_process import ProcessEnded, new_executor
 from braid.service.problems.operation_problems import operation_problem
 from braid.service.settings import ServiceSettings
 from tests.support.faulty_file_io import Died, FaultyFileIO, Moment
@@ -251,7 +254,7 @@ def test_a_process_that_is_killed_is_followed_by_another_and_the_effect_is_there
 ) -> None:
     operation_id = begun(events, path, json=KINDS[path])["id"]
     whole = FaultyFileIO(copied(file_io))
-    executor_on(whole, clock).execute(operation_id)
+    pool_on(whole, clock).run_due()
     calls = list(whole.calls)
     expected = state_of(whole, clock)
     choose = random.Random(7)
@@ -260,11 +263,11 @@ def test_a_process_that_is_killed_is_followed_by_another_and_the_effect_is_there
         dying = FaultyFileIO(left)
         dying.die_at(number, Moment.BEFORE)
         with pytest.raises(Died):
-            executor_on(dying, clock).execute(operation_id)
+            pool_on(dying, clock).run_due()
         held = OperationStore(left, "/w", clock)
-        executor_on(left, clock).execute(operation_id)  # the lease of the other one may be alive
+        pool_on(left, clock).run_due()  # the lease of the other one may be alive
         clock.advance(ms=LEASE_MS)
-        executor_on(left, clock).execute(operation_id)
+        pool_on(left, clock).run_due()
 
         ended = held.get(operation_id)
         assert ended.state is OperationState.SUCCEEDED, (number, ended)
@@ -273,9 +276,23 @@ def test_a_process_that_is_killed_is_followed_by_another_and_the_effect_is_there
         assert state_of(left, clock) == expected, (number, calls[number])
 
 
-def executor_on(file_io: FaultyFileIO | MemoryFileIO, clock: ManualClock) -> Any:
+def executor_on(file_io: FaultyFileIO | MemoryFileIO, clock: ManualClock) -> OperationExecutor:
     catalog = Catalog("/w", file_io=file_io, clock=clock)
     return new_executor(file_io, "/w", catalog, clock=clock, describe=operation_problem)
+
+
+def pool_on(
+    file_io: FaultyFileIO | MemoryFileIO, clock: ManualClock, execute: Execute | None = None
+) -> OperationPool:
+    """The operations of another process of the service."""
+    executor = executor_on(file_io, clock)
+    return OperationPool(
+        OperationStore(file_io, "/w", clock),
+        RememberedRequests(file_io, "/w", clock),
+        execute or (lambda operation_id, _: executor.execute(operation_id)),
+        workers=0,
+        clock=clock,
+    )
 
 
 def state_of(file_io: FaultyFileIO | MemoryFileIO, clock: ManualClock) -> tuple[Any, ...]:
@@ -295,7 +312,7 @@ def test_a_rollback_that_others_have_overtaken_does_not_remove_their_rows(
 ) -> None:
     operation_id = begun(events, f"rollback?confirm={NAME}", json={"snapshot_id": 1})["id"]
     whole = FaultyFileIO(copied(file_io))
-    executor_on(whole, clock).execute(operation_id)
+    pool_on(whole, clock).run_due()
     (finished,) = (
         number
         for number, (method, path) in enumerate(whole.calls)
@@ -304,18 +321,54 @@ def test_a_rollback_that_others_have_overtaken_does_not_remove_their_rows(
     dying = FaultyFileIO(file_io)
     dying.die_at(finished, Moment.BEFORE)
     with pytest.raises(Died):
-        executor_on(dying, clock).execute(operation_id)
+        pool_on(dying, clock).run_due()
     for number in range(COMMITS):  # of the same ids as the snapshots that were removed
         write(catalog, count=5, value=f"later {number}")
     clock.advance(ms=LEASE_MS)
 
-    executor_on(file_io, clock).execute(operation_id)
+    pool_on(file_io, clock).run_due()
 
     ended = OperationStore(file_io, "/w", clock).get(operation_id)
     assert ended.state is OperationState.FAILED
     assert ended.problem is not None
     assert ended.problem.code == "conflict"
     assert [row["value"] for row in rows_of(catalog)][:5] == ["later 2"] * 5
+
+
+def test_no_process_begins_what_another_one_is_at(
+    events: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    operation_id = begun(events, "compactions")["id"]
+    second: list[str] = []
+    other = pool_on(file_io, clock, lambda found, _: second.append(found))
+
+    def execute(found: str, is_over: Callable[[], bool]) -> None:
+        other.run_due()
+        executor_on(file_io, clock).execute(found)
+
+    pool_on(file_io, clock, execute).run_due()
+
+    assert second == []
+    assert OperationStore(file_io, "/w", clock).get(operation_id).state is OperationState.SUCCEEDED
+
+
+def test_an_attempt_that_was_cut_off_is_followed_by_another_after_a_pause(
+    events: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    operation_id = begun(events, "compactions")["id"]
+    store = OperationStore(file_io, "/w", clock)
+
+    def cut_off(found: str, is_over: Callable[[], bool]) -> None:
+        raise ProcessEnded(found)
+
+    pool_on(file_io, clock, cut_off).run_due()
+    pool_on(file_io, clock).run_due()
+    early = store.get(operation_id).state
+    clock.advance(ms=LEASE_MS)
+    pool_on(file_io, clock).run_due()
+
+    assert early is OperationState.PENDING
+    assert store.get(operation_id).state is OperationState.SUCCEEDED
 
 
 def test_an_operation_whose_processes_always_end_fails(
@@ -326,10 +379,10 @@ def test_an_operation_whose_processes_always_end_fails(
         dying = FaultyFileIO(file_io)
         dying.before = lambda _number, method, _path: die_in(method)
         with pytest.raises(Died):
-            executor_on(dying, clock).execute(operation_id)
+            pool_on(dying, clock).run_due()
         clock.advance(ms=LEASE_MS)
 
-    executor_on(file_io, clock).execute(operation_id)
+    pool_on(file_io, clock).run_due()
 
     ended = OperationStore(file_io, "/w", clock).get(operation_id)
     assert ended.state is OperationState.FAILED
@@ -349,10 +402,10 @@ def test_an_operation_of_which_each_process_does_a_part_comes_to_its_end(
         dying = FaultyFileIO(file_io)
         dying.before = die_at_the_second_data_file()
         with pytest.raises(Died):
-            executor_on(dying, clock).execute(operation_id)
+            pool_on(dying, clock).run_due()
         clock.advance(ms=LEASE_MS)
 
-    executor_on(file_io, clock).execute(operation_id)
+    pool_on(file_io, clock).run_due()
 
     ended = OperationStore(file_io, "/w", clock).get(operation_id)
     assert (ended.state, ended.attempt) == (OperationState.SUCCEEDED, buckets)
@@ -387,7 +440,7 @@ def test_a_failure_of_storage_is_followed_by_another_attempt(
             raise StorageUnavailable(path)
 
     failing.before = fail
-    executor_on(failing, clock).execute(operation_id)
+    pool_on(failing, clock).run_due()
     store = OperationStore(file_io, "/w", clock)
     waiting = store.get(operation_id)
     run_due(events)
@@ -512,7 +565,7 @@ def test_an_operation_of_a_table_that_was_dropped_leaves_a_later_one_of_the_name
         write(catalog, count=40, value=f"later {number}")
     before = state_of(file_io, clock)
 
-    executor_on(file_io, clock).execute(operation_id)
+    pool_on(file_io, clock).run_due()
 
     ended = OperationStore(file_io, "/w", clock).get(operation_id)
     assert (ended.state, ended.problem and ended.problem.code) == ("FAILED", "table_not_found")
