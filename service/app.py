@@ -67,7 +67,7 @@ from braid.service.operations.operation_process import execute_in_process, new_e
 from braid.service.problems.error_handlers import install_problem_handlers
 from braid.service.problems.operation_problems import operation_problem
 from braid.service.process_sampler import sample_process
-from braid.service.reported_metrics import reported_metrics
+from braid.service.reported_metrics import declared_streams, reported_metrics
 from braid.service.routes import (
     audit as audit_routes,
     batch_verbs,
@@ -178,6 +178,7 @@ def create_app(
     metrics.sample_with(lambda: metrics.set_copies(catalog.copy_usage))
     metrics.sample_with(lambda: metrics.subscriptions.set(subscriptions.open_count))
     metrics.sample_with(lambda: followers.sample(metrics))
+    declared = declared_streams(store)
     outcomes = OutcomeAnswers(explainer, followers, waits, letters)
     identities = None
     if settings.access is not None:
@@ -202,11 +203,14 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         history.start()
         sampling = asyncio.create_task(sample_process(metrics))
+        following = asyncio.create_task(declared.follow())
         operations.start()
         async with nullcontext() if identities is None else identities.followed():
             yield
         operations.close()
         sampling.cancel()
+        following.cancel()
+        declared.close()
         history.close()
         subscriptions.close()
         waits.close()
@@ -241,7 +245,13 @@ def create_app(
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
         progress=progress,
         metrics=metrics.registry_of_all(
-            reported_metrics(progress, store, clock, runner_timeout_ms=settings.runner_timeout_ms)
+            reported_metrics(
+                progress,
+                store,
+                clock,
+                runner_timeout_ms=settings.runner_timeout_ms,
+                declared=declared,
+            )
         ),
         backfills=BackfillReports(file_io, warehouse, clock),
         followers=followers,

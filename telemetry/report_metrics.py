@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from braid.lake import Clock, LakeError
-from braid.registry.store.progress import current_report
+from braid.registry.store.progress import Report, current_report
 from braid.schemas import RunnerProgress, StreamProgress, StreamState, TableProgress
 
 NAMES_MAX: Final = 2_000
@@ -210,6 +210,7 @@ class ReportMetrics(Collector):
         clock: Clock,
         runner_timeout_ms: int,
         names_max: int = NAMES_MAX,
+        declared: Callable[[], Mapping[str, StreamState]] = dict,
     ) -> None:
         """Collect nothing yet.
 
@@ -218,8 +219,12 @@ class ReportMetrics(Collector):
             clock: Tells the age of reports.
             runner_timeout_ms: Age of a runner's report from which it counts as gone, milliseconds.
             names_max: Streams, tables and runners with series of their own, each.
+            declared: Returns the states that streams are in while no living runner reports them, by
+                `<database>.<table>/<stream>`. The state of a stream that is not among them follows from its
+                newest report.
         """
         self._reports = reports
+        self._declared = declared
         self._clock = clock
         self._runner_timeout_ms = runner_timeout_ms
         self._names_max = names_max
@@ -247,7 +252,7 @@ class ReportMetrics(Collector):
         alive = [runner for runner in runners if runner.updated_ms >= alive_since_ms]
         samples: dict[str, list[tuple[_Labels, float]]] = defaultdict(list)
         for family, labels, value in chain(
-            _stream_samples(runners, alive_since_ms=alive_since_ms),
+            _stream_samples(runners, self._declared(), alive_since_ms=alive_since_ms),
             _table_samples(alive),
             _runner_samples(runners, now_ms=now_ms),
             _lease_samples(alive),
@@ -276,20 +281,22 @@ class ReportMetrics(Collector):
 
 
 def _stream_samples(
-    runners: Sequence[RunnerProgress], *, alive_since_ms: int
+    runners: Sequence[RunnerProgress],
+    declared: Mapping[str, StreamState],
+    *,
+    alive_since_ms: int,
 ) -> Iterator[tuple[_Family, _Labels, float]]:
+    reported = {key for runner in runners for key in runner.streams}
     # In the order of names, so that the same streams have series of their own each time.
-    for key in sorted({key for runner in runners for key in runner.streams}):
+    for key in sorted(reported | declared.keys()):
         report = current_report(runners, key, alive_since_ms=alive_since_ms)
-        assert report is not None, "a runner has reported the stream"
         table, _, stream = key.partition("/")
-        progress, name = report.progress, (table, stream)
-        state = progress.state
-        if report.updated_ms < alive_since_ms and state not in _WITHOUT_RUNNER:
-            state = StreamState.UNASSIGNED
+        name = (table, stream)
+        state = _state(report, declared.get(key), alive_since_ms=alive_since_ms)
         yield _STATE, (*name, state.value), 1.0
-        if state is StreamState.UNASSIGNED:
-            continue  # what its runner has reported is old
+        if report is None or state is StreamState.UNASSIGNED:
+            continue  # there is no report, or it is old
+        progress = report.progress
         account = progress.account
         for outcome in ("accepted", "folded", "ignored", "dead_lettered"):
             yield _RECORDS, (*name, outcome), getattr(account, outcome)
@@ -299,6 +306,19 @@ def _stream_samples(
             value = value_of(progress)
             if value is not None:
                 yield family, name, value
+
+
+def _state(
+    report: Report | None, declared: StreamState | None, *, alive_since_ms: int
+) -> StreamState:
+    """Return the state of a stream from its newest report, and the one that it is in without a living runner."""
+    if report is not None and report.updated_ms >= alive_since_ms:
+        return report.progress.state
+    if declared is not None:
+        return declared
+    assert report is not None, "a runner has reported the stream, or it is declared"
+    state = report.progress.state
+    return state if state in _WITHOUT_RUNNER else StreamState.UNASSIGNED
 
 
 def _table_samples(runners: Iterable[RunnerProgress]) -> Iterator[tuple[_Family, _Labels, float]]:

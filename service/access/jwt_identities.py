@@ -150,17 +150,12 @@ class JwtIdentities:
 
     async def follow(self) -> None:
         """Load the keys again and again, until this coroutine is cancelled."""
-        await asyncio.gather(*(_followed(trusted.keys) for trusted in self._issuers.values()))
+        await asyncio.gather(*(trusted.keys.follow() for trusted in self._issuers.values()))
 
     def close(self) -> None:
         """End the threads that load keys."""
         for trusted in self._issuers.values():
             trusted.keys.close()
-
-
-async def _followed(keys: Refreshed[SigningKeys]) -> None:
-    await keys.newer()  # before the first request comes
-    await keys.follow()
 
 
 def _digest(token: bytes) -> bytes:

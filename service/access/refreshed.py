@@ -99,10 +99,10 @@ class Refreshed(Generic[ValueT]):
         return loaded.value if loaded is not None and loaded.began_s >= asked_s else None
 
     async def follow(self) -> None:
-        """Load the value again and again, until this coroutine is cancelled."""
+        """Load the value now, and again and again, until this coroutine is cancelled."""
         while True:
-            await asyncio.sleep(self._times.every_s)
             await asyncio.shield(asyncio.wrap_future(self._next_load()))
+            await asyncio.sleep(self._times.every_s)
 
     def close(self) -> None:
         """End the thread, once a load that is under way has ended."""

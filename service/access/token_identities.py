@@ -97,7 +97,6 @@ class TokenIdentities:
 
     async def follow(self) -> None:
         """Load the tokens again and again, until this coroutine is cancelled."""
-        await self._view.newer()  # before the first request comes
         await self._view.follow()
 
     def close(self) -> None:

@@ -113,6 +113,15 @@ def stream_status(
     )
 
 
+def unreported_state(entry: StreamEntry) -> StreamState:
+    """Return the state in which a stream is while no living runner reports it: UNASSIGNED, STOPPED or COMPLETED."""
+    if _is_completed(entry):
+        return StreamState.COMPLETED
+    # A stream whose desired state is STOPPED is in that state without a runner.
+    is_stopped = entry.desired_state is DesiredState.STOPPED
+    return StreamState.STOPPED if is_stopped else StreamState.UNASSIGNED
+
+
 def reported_state(report: Report | None, *, alive_since_ms: int) -> StreamState | None:
     """Return the state that the living runner of a stream reports; None if no runner has it."""
     if report is None or report.updated_ms < alive_since_ms:
@@ -189,11 +198,7 @@ def _state(entry: StreamEntry, report: Report | None) -> StreamState:
     # The registry knows it first, and after the runner has ended.
     if _is_completed(entry):
         return StreamState.COMPLETED
-    if report is not None:
-        return report.progress.state
-    # A stream whose desired state is STOPPED is in that state without a runner.
-    is_stopped = entry.desired_state is DesiredState.STOPPED
-    return StreamState.STOPPED if is_stopped else StreamState.UNASSIGNED
+    return unreported_state(entry) if report is None else report.progress.state
 
 
 def _lag_records(offsets: Mapping[int, int], end_offsets: Mapping[int, int]) -> int | None:

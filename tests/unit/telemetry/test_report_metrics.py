@@ -1,7 +1,7 @@
 """Metrics of streams, tables and runners from the reports of runners, with bounded labels."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -21,7 +21,9 @@ NOW_MS = 10_000_000
 
 
 def collected(
-    *runners: RunnerProgress, names_max: int = NAMES_MAX
+    *runners: RunnerProgress,
+    names_max: int = NAMES_MAX,
+    declared: Mapping[str, StreamState] | None = None,
 ) -> dict[str, dict[tuple[str, ...], float]]:
     """Return the values of all samples by name and values of labels."""
     metrics = ReportMetrics(
@@ -29,6 +31,7 @@ def collected(
         clock=ManualClock(start_ms=NOW_MS),
         runner_timeout_ms=15_000,
         names_max=names_max,
+        declared=lambda: declared or {},
     )
     found: dict[str, dict[tuple[str, ...], float]] = {}
     for family in metrics.collect():
@@ -103,6 +106,31 @@ def test_a_stream_whose_runner_is_gone_is_unassigned_and_has_no_other_series() -
     }
     assert "braid_stream_lag_records" not in found
     assert found["braid_runner_report_age_seconds"] == {("r",): 15.001}
+
+
+def test_the_registry_tells_the_state_of_a_stream_without_a_living_runner() -> None:
+    running = StreamProgress(state=StreamState.RUNNING, lag_records=12)
+    waiting = StreamProgress(state=StreamState.UNASSIGNED)
+
+    found = collected(
+        report("gone", age_ms=15_001, streams={"a.t/moved": running, "a.t/ended": running}),
+        report("alive", streams={"a.t/moved": running, "a.t/awaited": waiting}),
+        declared={
+            "a.t/moved": StreamState.UNASSIGNED,
+            "a.t/ended": StreamState.STOPPED,
+            "a.t/awaited": StreamState.UNASSIGNED,
+            "a.t/new": StreamState.UNASSIGNED,
+        },
+    )
+
+    assert found["braid_stream_state"] == {
+        ("a.t", "moved", "RUNNING"): 1,
+        ("a.t", "ended", "STOPPED"): 1,
+        ("a.t", "awaited", "UNASSIGNED"): 1,
+        ("a.t", "new", "UNASSIGNED"): 1,
+    }
+    assert found["braid_stream_lag_records"][("a.t", "moved")] == 12
+    assert ("a.t", "new") not in found["braid_stream_lag_records"]
 
 
 def test_a_table_that_moves_between_runners_has_one_series() -> None:
