@@ -140,7 +140,7 @@ class OperationStore:
             newest = self._stored(operation_id)
             ended = self._ended(operation_id)
             if ended is not None:
-                self._forget_open(
+                self.forget_open(
                     operation_id
                 )  # a process may have ended before it has deleted this
                 return ended
@@ -163,14 +163,22 @@ class OperationStore:
         newest = self._stored(document.id)
         data = dump_changed(document, before=None if newest is None else newest.value)
         self._file_io.create_exclusive(path, data)
-        self._forget_open(document.id)
+        self.forget_open(document.id)
         return self._ended(document.id) or document
 
     def delete(self, operation_id: str) -> None:
         """Delete an operation. Requires: it has ended."""
         # A version that was written while it ended may be left, and would be an operation that has not ended.
-        self._forget_open(operation_id)
+        self.forget_open(operation_id)
         self._file_io.delete(f"{self._finished}/{operation_id}{SUFFIX}")
+
+    def forget_open(self, operation_id: str) -> None:
+        """Delete what an operation that has ended may have left: its versions and its lease."""
+        self._file_io.delete_tree(f"{self._open}/{operation_id}")
+        lease = paths.lease_directory(
+            self._warehouse, table_of(operation_id), lease_name(operation_id)
+        )
+        self._file_io.delete_tree(lease)
 
     def remove_old(self) -> None:
         """Remove operations that have ended long ago, and the oldest of too many."""
@@ -198,13 +206,6 @@ class OperationStore:
         except FileNotFoundError:
             return None
         return _parsed(operation_id, data)
-
-    def _forget_open(self, operation_id: str) -> None:
-        self._file_io.delete_tree(f"{self._open}/{operation_id}")
-        lease = paths.lease_directory(
-            self._warehouse, table_of(operation_id), lease_name(operation_id)
-        )
-        self._file_io.delete_tree(lease)
 
     def _file(self, operation_id: str) -> VersionedFile:
         directory = f"{self._open}/{operation_id}"

@@ -138,7 +138,8 @@ class OperationPool:
         if not self._is_due(operation_id):
             return
         with claimed(self._leases, operation_id, self._owner) as is_lost:
-            if is_lost is not None:
+            # Asked once more: it may have ended before the lease was free.
+            if is_lost is not None and self._is_due(operation_id):
                 self._execute(operation_id, lambda: self._stop.is_set() or is_lost.is_set())
 
     def _is_due(self, operation_id: str) -> bool:
@@ -148,7 +149,10 @@ class OperationPool:
             except CorruptData as error:
                 self._log_unreadable(operation_id, error)
                 return False
-            # One that has ended is due as well: a process has ended before it has deleted what is left.
+            if document.state.is_final:
+                # The list is older than its end, or its process has ended before it has deleted this.
+                self._operations.forget_open(operation_id)
+                return False
             return document.retry_ms is None or document.retry_ms <= self._clock.now_ms()
         return False
 

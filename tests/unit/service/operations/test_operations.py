@@ -352,6 +352,25 @@ def test_no_process_begins_what_another_one_is_at(
     assert OperationStore(file_io, "/w", clock).get(operation_id).state is OperationState.SUCCEEDED
 
 
+def test_no_process_begins_what_has_ended_since_it_was_listed(
+    events: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    ids = sorted(begun(events, path)["id"] for path in ("compactions", "snapshots/expire"))
+    second: list[str] = []
+    left = [f"/w/_braid/{place}" for place in ("operations/open", "leases")]
+
+    def execute(found: str, is_over: Callable[[], bool]) -> None:
+        second.append(found)
+        pool_on(file_io, clock).run_due()  # does the other one
+        executor_on(file_io, clock).execute(found)
+
+    pool_on(file_io, clock, execute).run_due()
+
+    assert second == ids[:1]
+    assert OperationStore(file_io, "/w", clock).open_ids() == []
+    assert [one.path for place in left for one in file_io.list(place)] == []
+
+
 def test_an_attempt_that_was_cut_off_is_followed_by_another_after_a_pause(
     events: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
