@@ -27,6 +27,7 @@ from braid.pipelines.stream.ingest_starter import IngestStarter
 from braid.pipelines.stream.memory_failure import HEAP_HINT
 from braid.registry.store.progress import ProgressStore
 from braid.schemas import Actor
+from braid.telemetry.disk_metrics import DiskMetrics
 from braid.telemetry.logs import LogFormat, change_levels_on_signals, set_up_logs
 from braid.telemetry.probe_server import ProbeServer
 from braid.telemetry.report_metrics import ReportMetrics
@@ -102,6 +103,9 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
                 clock=clock,
                 requests=requests,
                 metrics=metrics,
+            )
+            metrics.registry.register(
+                DiskMetrics({"warehouse": settings.warehouse, "temporary": str(work_dir)})
             )
             metrics.registry.register(
                 ReportMetrics(

@@ -4,6 +4,7 @@ Each app has its own components; the apps of a process share their routes, which
 """
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -107,6 +108,7 @@ from braid.service.serving.row_explainer import RowExplainer
 from braid.service.serving.snapshot_waits import SnapshotWaits
 from braid.service.settings import ServiceSettings
 from braid.service.subscription.subscriptions import Subscriptions
+from braid.telemetry.disk_metrics import DiskMetrics
 from braid.telemetry.tracing import is_tracing, traced_storage
 
 TITLE = "Braid"
@@ -251,7 +253,13 @@ def create_app(
                 clock,
                 runner_timeout_ms=settings.runner_timeout_ms,
                 declared=declared,
-            )
+            ),
+            DiskMetrics(
+                {
+                    "warehouse": warehouse,
+                    "copies": settings.lookups.directory or tempfile.gettempdir(),
+                }
+            ),
         ),
         backfills=BackfillReports(file_io, warehouse, clock),
         followers=followers,

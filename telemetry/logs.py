@@ -42,11 +42,11 @@ class LogFormat(StrEnum):
 
 
 class TextFormatter(logging.Formatter):
-    """Lines of text, with the id of the request at the end of the message."""
+    """Lines of text, with the id of the request at the end of the message. A message of several lines becomes one line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of the base class
         """Return the line without a trace."""
-        line = super().formatMessage(record)
+        line = "; ".join(super().formatMessage(record).splitlines())
         request_id = REQUEST_ID.get()
         if request_id is None or "request_id=" in record.message:
             return line

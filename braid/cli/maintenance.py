@@ -15,6 +15,7 @@ import typer
 from braid.cli.exits import EXIT_TRY_AGAIN
 from braid.lake import Catalog, MaintenanceService, MaintenanceStats, SystemClock
 from braid.schemas import RunnerProgress
+from braid.telemetry.disk_metrics import DiskMetrics
 from braid.telemetry.logs import LogFormat, change_levels_on_signals, set_up_logs
 from braid.telemetry.maintenance_reports import maintenance_reports
 from braid.telemetry.metric_texts import process_registry
@@ -70,7 +71,7 @@ def maintain(
     names = (lambda: identifiers) if identifiers else catalog.list_tables
     service = MaintenanceService(catalog, names, workers=workers, expires=expires)
     _stop_on_signals(service)
-    probes = None if metrics_at is None else _probe_server(service, *metrics_at)
+    probes = None if metrics_at is None else _probe_server(service, warehouse, *metrics_at)
     try:
         # In another thread: signal handlers run in this one, and would wait for ever for a lock of
         # the service that this thread holds.
@@ -88,7 +89,7 @@ def maintain(
     return _status(list(service.stats.values())) if service.is_list_known else 1
 
 
-def _probe_server(service: MaintenanceService, host: str, port: int) -> ProbeServer:
+def _probe_server(service: MaintenanceService, warehouse: str, host: str, port: int) -> ProbeServer:
     """Return the server of metrics and probes, which answers already."""
     clock = SystemClock()
     started_ms = clock.now_ms()
@@ -102,6 +103,7 @@ def _probe_server(service: MaintenanceService, host: str, port: int) -> ProbeSer
         )
 
     registry = process_registry()
+    registry.register(DiskMetrics({"warehouse": warehouse}))
     registry.register(
         ReportMetrics(lambda: [report()], clock=clock, runner_timeout_ms=_REPORT_MS_MAX)
     )

@@ -10,6 +10,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from braid.lake import ManualClock
 from braid.pipelines.metrics import RunnerMetrics
 from braid.service.metrics import ServiceMetrics
+from braid.telemetry.disk_metrics import DiskMetrics
 from braid.telemetry.report_metrics import ReportMetrics
 from docs.generator.markdown import code, page, section, table
 
@@ -25,6 +26,8 @@ _REPORTED = (
     "`max by (table, stream) (…)` does."
 )
 
+_DISKS = "Shown by each process, of the disks that it writes to."
+
 _Row = tuple[str, str, str, str]
 
 
@@ -36,6 +39,7 @@ def metric_page() -> str:
         "Metrics",
         _INTRODUCTION,
         section("Streams, tables and runners", _REPORTED, table(head, map(_reported, reports.describe()))),
+        section("Disks", _DISKS, table(head, map(_reported, DiskMetrics({}).describe()))),
         section("Service", table(head, _declared(ServiceMetrics().registry))),
         section("Runner", table(head, _declared(RunnerMetrics().registry))),
     )  # fmt: skip

@@ -24,6 +24,7 @@ from braid.lake.files.parquet.bounds import ColumnBounds
 from braid.lake.files.parquet.schema import data_file_schema
 from braid.lake.files.parquet.writer import ParquetFormatWriter
 from braid.lake.files.staged_write import StagedWrite
+from braid.lake.files.storage.disk_hints import disk_hint
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import KEY_PREFIX
@@ -171,5 +172,5 @@ def _write_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"cannot write data file {path}: {error}"
+        message = f"cannot write data file {path}: {error}{disk_hint(error)}"
         raise StorageUnavailable(message) from error

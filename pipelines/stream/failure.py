@@ -11,7 +11,8 @@ An unknown error is retried. A useless retry costs one attempt a minute, and the
 stopped because of a temporary error, its data would become stale.
 
 Spark reports an error of a task as text. The class and the message of the innermost error are read from this text, and
-decide about the failure. Errors caused by too little memory are recognised in the whole text (`memory_failure`).
+decide about the failure. Errors caused by too little memory, and by a full disk of temporary files, are recognised in the whole
+text (`memory_failure`, `disk_failure`).
 """
 
 import re
@@ -32,6 +33,7 @@ from braid.lake import (
     UnsupportedFeature,
 )
 from braid.pipelines.kafka.topic import TopicMissing
+from braid.pipelines.stream.disk_failure import disk_failure
 from braid.pipelines.stream.memory_failure import memory_failure
 from braid.registry.errors import DefinitionRefused
 
@@ -122,9 +124,9 @@ def _failure_of_spark(error: BaseException) -> Failure:
     text = _innermost(str(error)) or given
     kind, _, message = text.partition(": ")
     permanent = _NAMES_OF_PERMANENT.get(kind)
-    memory = None if permanent else memory_failure(given)
-    if memory is not None:
-        return Failure(cause=_one_line(memory), text=f"{memory}\n{text}"[:_TEXT_CHARACTERS_MAX])
+    known = None if permanent else memory_failure(given) or disk_failure(given)
+    if known is not None:
+        return Failure(cause=_one_line(known), text=f"{known}\n{text}"[:_TEXT_CHARACTERS_MAX])
     is_own = kind.startswith("braid.lake.errors.")
     return Failure(
         cause=_one_line(message if is_own else text),

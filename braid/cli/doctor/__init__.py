@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `findings` | findings and their levels |
-| `machine` | Python, packages, Java, the runner's jars, disk |
+| `machine` | Python, packages, Java, the runner's jars, disks |
 | `storage` | the warehouse: exclusive creation, its clock |
 | `streams` | streams and compaction, from the statuses that the service answers |
 | `stored_state` | the same statuses, and leases, read from a warehouse |

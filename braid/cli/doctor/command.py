@@ -8,12 +8,18 @@ from braid.cli.api.connection import Connection
 from braid.cli.api.tables import table_names
 from braid.cli.arguments import existing_warehouse, known_clusters, one_line_errors
 from braid.cli.doctor.findings import Finding, Level
-from braid.cli.doctor.machine import check_disk, check_runner_programs, check_versions
+from braid.cli.doctor.machine import (
+    check_disk,
+    check_runner_programs,
+    check_versions,
+    check_warehouse_disk,
+)
 from braid.cli.doctor.report import findings_text
 from braid.cli.doctor.streams import check_compaction, check_stream
 from braid.cli.exits import EXIT_FAILED
 from braid.cli.extras import is_installed
 from braid.cli.output import OutputFormat, print_document
+from braid.client import Client, Unavailable
 from braid.lake import SystemClock, file_io_for
 from braid.schemas import StreamSpec
 
@@ -52,8 +58,7 @@ def doctor(
 
 def _service_findings(connection: Connection) -> Iterator[Finding]:
     with connection.client() as client:
-        client.ready()
-        yield Finding(check="service", level=Level.OK, found=f"{connection.api} is ready")
+        yield _readiness(client, connection.api)
         for name in table_names(client):
             table = client.table(name)
             yield from check_compaction(table.maintenance())
@@ -67,6 +72,21 @@ def _service_findings(connection: Connection) -> Iterator[Finding]:
     )
 
 
+def _readiness(client: Client, api: str) -> Finding:
+    """Return whether the service is ready: one that is not may answer all the same what it reads."""
+    try:
+        client.ready()
+    except Unavailable as error:
+        return Finding(
+            check="service",
+            level=Level.PROBLEM,
+            found=f"{api} is not ready: {error.detail}",
+            advice=f"the log of the service has the reason under the request id {error.request_id}; "
+            "so has `braid doctor --warehouse PATH`, where the warehouse can be reached",
+        )
+    return Finding(check="service", level=Level.OK, found=f"{api} is ready")
+
+
 def _warehouse_findings(
     warehouse: str, clusters: Path | None, kafka: str | None
 ) -> Iterator[Finding]:
@@ -78,6 +98,7 @@ def _warehouse_findings(
     file_io, clock = file_io_for(path), SystemClock()
     storage = list(check_storage(file_io, path, clock))
     yield from storage
+    yield from check_warehouse_disk(path)
     if any(one.level is Level.PROBLEM for one in storage):
         return
     with one_line_errors():

@@ -1,4 +1,4 @@
-"""Checks of this machine: Python and packages, Java and the jars of a runner, free space for lookup copies."""
+"""Checks of this machine: Python and packages, Java and the jars of a runner, free space for lookup copies and the warehouse."""
 
 import platform
 import shutil
@@ -62,16 +62,37 @@ def check_disk(lookup_directory: str | None) -> Iterator[Finding]:
     Args:
         lookup_directory: The folder of the copies; None: the system's folder for temporary files.
     """
-    folder = _existing(Path(lookup_directory or tempfile.gettempdir()))
+    yield _disk(
+        "disk",
+        _existing(Path(lookup_directory or tempfile.gettempdir())),
+        what="copies of data files",
+        advice="free some space, or name another folder: braid service --lookup-directory PATH",
+    )
+
+
+def check_warehouse_disk(warehouse: str) -> Iterator[Finding]:
+    """Yield how much space is left for a warehouse on a disk; nothing for one in an object store.
+
+    Args:
+        warehouse: Absolute path or address.
+    """
+    if "://" not in warehouse:
+        yield _disk(
+            "warehouse disk",
+            Path(warehouse),
+            what="the warehouse",
+            advice="free some space or enlarge the disk before it is full: then nothing is committed",
+        )
+
+
+def _disk(check: str, folder: Path, *, what: str, advice: str) -> Finding:
     usage = shutil.disk_usage(folder)
     is_full = usage.free < max(_FREE_BYTES_MIN, _FREE_SHARE_MIN * usage.total)
-    yield Finding(
-        check="disk",
+    return Finding(
+        check=check,
         level=Level.WARNING if is_full else Level.OK,
-        found=f"{_gib(usage.free)} of {_gib(usage.total)} are free at {folder}, for copies of data files",
-        advice="free some space, or name another folder: braid service --lookup-directory PATH"
-        if is_full
-        else None,
+        found=f"{_gib(usage.free)} of {_gib(usage.total)} are free at {folder}, for {what}",
+        advice=advice if is_full else None,
     )
 
 

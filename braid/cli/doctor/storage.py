@@ -27,7 +27,7 @@ def check_storage(file_io: FileIO, warehouse: str, clock: Clock) -> Iterator[Fin
             check="storage",
             level=Level.PROBLEM,
             found=lines[0],
-            advice=" ".join(lines[1:])
+            advice=" ".join(line.removeprefix("hint: ") for line in lines[1:])
             or "check mount, owner, permissions and login of the warehouse",
         )
         return

@@ -28,6 +28,7 @@ import pyarrow as pa
 
 from braid.lake.errors import CorruptData, InvalidRequest, StorageUnavailable
 from braid.lake.files.storage.disk import Disk, DiskEntry, SystemDisk
+from braid.lake.files.storage.disk_hints import disk_hint
 from braid.lake.files.storage.exclusive_probe import probe_exclusive_create
 from braid.lake.files.storage.file_io import FileStatus
 
@@ -297,7 +298,8 @@ def _storage_errors(path: str) -> Iterator[None]:
         if error.errno in _NEVER_WORKS:
             message = f"storage does not support the path {path}: {error.strerror} ({reason})"
             raise InvalidRequest(message) from error
-        message = f"storage failed at {path}: {error.strerror or error} ({reason})"
+        what = f"storage failed at {path}: {error.strerror or error} ({reason})"
+        message = f"{what}{disk_hint(error)}"
         raise StorageUnavailable(message) from error
 
 

@@ -32,6 +32,7 @@ import numpy as np
 import pyarrow as pa
 
 from braid.lake.errors import StorageUnavailable
+from braid.lake.files.storage.disk_hints import disk_hint
 
 _LOCK_SUFFIX = ".lock"
 _PAGE_BYTES = 4_096
@@ -64,7 +65,8 @@ class ScratchDirectory:
             remove_abandoned(shared)
             lock, self._path = _claim(shared)
         except OSError as error:
-            message = f"cannot create a directory for temporary files in {shared}: {error}"
+            what = f"cannot create a directory for temporary files in {shared}: {error}"
+            message = f"{what}{disk_hint(error)}"
             raise StorageUnavailable(message) from error
         self._release = weakref.finalize(self, _release, self._path, lock, os.getpid())
 
@@ -192,7 +194,7 @@ def _disk_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"cannot keep a temporary file at {path}: {error}"
+        message = f"cannot keep a temporary file at {path}: {error}{disk_hint(error)}"
         raise StorageUnavailable(message) from error
 
 

@@ -82,6 +82,14 @@ def test_a_logger_can_name_the_values_itself() -> None:
     assert (log.line["method"], log.line["duration_ms"]) == ("GET", 2.5)
 
 
+def test_a_message_with_a_hint_is_one_line_of_text() -> None:
+    log = Log(TextFormatter("%(levelname)s %(message)s"))
+
+    log.logger.warning("waits error=%s", "the disk is full\nhint: free some space")
+
+    assert log.lines == ["WARNING waits error=the disk is full; hint: free some space"]
+
+
 def test_a_message_with_line_breaks_and_a_trace_is_one_line() -> None:
     log = Log(JsonFormatter())
 

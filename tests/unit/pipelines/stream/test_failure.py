@@ -61,6 +61,12 @@ org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)
 Caused by: java.net.SocketException: Connection reset
 \tat java.base/sun.nio.ch.SocketChannelImpl.throwConnectionReset(SocketChannelImpl.java:401)
 """
+NO_ROOM = """\
+[STREAM_FAILED] Query [id = x, runId = y] terminated with exception: No space left on device SQLSTATE: XXKST
+=== Streaming Query ===
+Caused by: java.io.IOException: No space left on device
+\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)
+"""
 NO_MEMORY_IN_TASK = """\
 An exception was thrown from the Python worker. Please see the stack trace below.
 Traceback (most recent call last):
@@ -116,6 +122,14 @@ def test_a_definition_that_the_registry_refuses_is_not_retried() -> None:
         ("columns[0].name", "_order", "rename the column")
     ]
     assert failure.text.endswith("\nhint: rename the column")
+
+
+def test_a_full_disk_of_checkpoints_is_told_from_one_of_the_warehouse() -> None:
+    failure = classify_failure(StreamingQueryException(NO_ROOM))
+
+    assert not failure.is_permanent
+    assert failure.cause.startswith("the disk of the runner's temporary files is full;")
+    assert "hint: free some space in the folder for temporary files (TMPDIR" in failure.cause
 
 
 def test_a_registry_that_is_busy_is_asked_again() -> None:

@@ -16,6 +16,8 @@ from braid.registry.registrar import Registrar
 from braid.registry.store import paths
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.leases import LeaseStore
+from braid.service.components import Components
+from tests.support.fed_table import FedTable
 from tests.unit.registry.shop import definition, orders
 
 Run = Callable[..., Any]
@@ -52,6 +54,19 @@ def test_a_service_that_does_not_answer_is_no_finding_but_an_error(braid: Run) -
     assert (done.exit_code, done.stdout) == (75, "")
 
 
+def test_a_service_that_is_not_ready_is_a_problem_beside_the_state_of_its_streams(
+    braid: Run, bed: FedTable
+) -> None:
+    components: Components = bed.client.app.state.components
+    components.lifecycle.end()
+    done = braid("doctor", "--output", "json")
+
+    found = findings(done)
+    assert done.exit_code == 1
+    assert found["service"][0] == "problem"
+    assert found["compaction shop.orders"][0] == "ok"
+
+
 def test_a_warehouse_is_checked_without_a_service(tmp_path: Path) -> None:
     clock, warehouse = SystemClock(), str(tmp_path)
     file_io = file_io_for(warehouse)
@@ -70,6 +85,7 @@ def test_a_warehouse_is_checked_without_a_service(tmp_path: Path) -> None:
     assert done.exit_code == 1, done.output
     found = findings(done)
     assert [found[check][0] for check in ("storage", "clock")] == ["ok", "ok"]
+    assert "warehouse disk" in found
     assert found["table shop.broken"][0] == "problem"
     assert found["stream shop.orders/sales"][0] == "problem"
     assert found["lease shop.orders/sales"] == ("info", None)

@@ -8,8 +8,10 @@ from braid.lake import ManualClock, MemoryFileIO, StorageUnavailable
 class _Unwritable(MemoryFileIO):
     """A storage whose mount is read-only."""
 
+    reason = "read-only file system"
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
-        message = f"cannot write {path}: read-only file system"
+        message = f"cannot write {path}: {self.reason}"
         raise StorageUnavailable(message)
 
     def probe_exclusive_create(self, directory: str) -> None:
@@ -38,3 +40,12 @@ def test_a_storage_that_cannot_be_written_ends_the_check() -> None:
     assert (found.check, found.level) == ("storage", Level.PROBLEM)
     assert "read-only file system" in found.found
     assert found.advice == "check mount, owner, permissions and login of the warehouse"
+
+
+def test_the_hint_of_a_full_disk_is_the_advice() -> None:
+    storage = _Unwritable()
+    storage.reason = "no space\nhint: free some space"
+    (found,) = check_storage(storage, "/w", ManualClock())
+
+    assert found.found.endswith("no space")
+    assert found.advice == "free some space"

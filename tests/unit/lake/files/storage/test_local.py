@@ -70,6 +70,21 @@ def test_a_hint_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["hint"]
 
 
+class FullDisk(SystemDisk):
+    """A disk without room for a byte."""
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("write", ["write_new", "create_exclusive", "overwrite"])
+def test_a_full_disk_says_what_to_do_and_keeps_nothing(tmp_path: Path, write: str) -> None:
+    with pytest.raises(StorageUnavailable, match=r"ENOSPC\)\nhint: the disk is full: free some"):
+        getattr(LocalFileIO(FullDisk()), write)(f"{tmp_path}/file", b"x")
+
+    assert not list(tmp_path.iterdir())
+
+
 class NoFolders(SystemDisk):
     """A disk such as `/proc`, which creates no directory and gives no reason."""
 
