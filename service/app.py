@@ -185,7 +185,9 @@ def create_app(
     identities = None
     if settings.access is not None:
         tokens = TokenIdentities(AccessTokens(file_io, warehouse, clock), clock)
-        identities = Identities([tokens, JwtIdentities(settings.access.issuers, clock)])
+        jwt_identities = JwtIdentities(settings.access.issuers, clock)
+        identities = Identities([tokens, jwt_identities])
+        metrics.sample_with(lambda: metrics.set_issuer_key_ages(jwt_identities.key_ages_s()))
     requests = RememberedRequests(file_io, warehouse, clock)
     executor = new_executor(file_io, warehouse, catalog, clock=clock, describe=operation_problem)
     execute: Execute = (

@@ -4,7 +4,7 @@ Requests are counted in the outermost layer (`http/access_log`). What has a size
 (`process_sampler`), so that no request pays for it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -38,6 +38,7 @@ class ServiceMetrics:
         followed_tables: Tables that are followed.
         staleness: Time since the state of a followed table was verified, of the table with the longest.
         memory: Resident memory of the process.
+        issuer_keys_age: Time since the keys of an issuer were loaded, by issuer.
         loop_delay: How late the event loop was, once a second.
     """
 
@@ -83,6 +84,12 @@ class ServiceMetrics:
         self.staleness = self._gauge(
             "braid_followed_table_staleness_seconds",
             "Time since it was verified that the served snapshot is the newest; of the followed table for which it is longest.",
+            mode="livemax",
+        )
+        self.issuer_keys_age = self._gauge(
+            "braid_issuer_keys_age_seconds",
+            "Time since the keys of an issuer of JSON Web Tokens were loaded; of the worker for which it is longest.",
+            ("issuer",),
             mode="livemax",
         )
         self.loop_delay = self._histogram(
@@ -146,6 +153,11 @@ class ServiceMetrics:
         self._copy_memory_max.set(usage.max_memory_bytes)
         self._copy_disk.set(usage.disk_bytes)
         self._copy_disk_max.set(usage.max_disk_bytes or 0)
+
+    def set_issuer_key_ages(self, seconds: Mapping[str, float]) -> None:
+        """Set how long ago the keys of issuers were loaded, by their names."""
+        for issuer, age_s in seconds.items():
+            self.issuer_keys_age.labels(issuer).set(age_s)
 
     def registry_of_all(self, *states: Collector) -> CollectorRegistry:
         """Return a registry with these metrics, of all workers if there are several, and those of `states`."""

@@ -118,6 +118,13 @@ def set_up_logs(
         logging.getLogger(name).setLevel(level)
 
 
+def form_of_logs() -> LogFormat:
+    """Return the form of the lines that this process logs, for the processes that it starts."""
+    handlers = logging.getLogger().handlers
+    is_json = any(isinstance(one.formatter, JsonFormatter) for one in handlers)
+    return LogFormat.JSON if is_json else LogFormat.TEXT
+
+
 def change_levels_on_signals(levels: Mapping[str, int]) -> None:
     """Let SIGUSR1 switch Braid's loggers to DEBUG, and SIGUSR2 back.
 

@@ -17,6 +17,7 @@ from braid.service.access.identities import Identities, Refusal
 from braid.service.access.route_scopes import Reach, Requirement, RouteScopes
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.principal import ANYONE, NOBODY, Principal
+from braid.service.scope_notes import CLIENT
 
 _SHOWN_MAX: Final = 500  # characters of the grants that an answer shows
 
@@ -78,6 +79,7 @@ class AccessLayer:
         principal = None if credentials is None else self._identities.known(credentials)
         if principal is None:
             principal = await self._identities.found(credentials)
+        scope[CLIENT] = principal.name  # noted also if the request is refused below
         if not requirement.is_met(principal, route.table):
             raise ScopeMissing(principal, requirement, route.table)
         if requirement.is_refused_to_masked and principal.mask(route.table).columns:

@@ -148,6 +148,10 @@ class JwtIdentities:
         self._known[_digest(token)] = _Known(principal, end_s, keys)
         return principal
 
+    def key_ages_s(self) -> dict[str, float]:
+        """Return by the names of the issuers how long ago their keys were loaded, seconds."""
+        return {one.issuer.name: one.keys.age_s for one in self._issuers.values()}
+
     async def follow(self) -> None:
         """Load the keys again and again, until this coroutine is cancelled."""
         await asyncio.gather(*(trusted.keys.follow() for trusted in self._issuers.values()))

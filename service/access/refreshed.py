@@ -67,6 +67,7 @@ class Refreshed(Generic[ValueT]):
         self._times: Final = times
         self._errors = errors
         self._steady_s = steady_s
+        self._made_s = steady_s()
         self._loaded: _Loaded[ValueT] | None = None
         self._began_s: float | None = None
         self._failure: str | None = None
@@ -80,6 +81,12 @@ class Refreshed(Generic[ValueT]):
         if loaded is None or self._steady_s() - loaded.began_s > self._times.kept_s:
             return None
         return loaded.value
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the value was loaded; before that, since this object was made."""
+        loaded = self._loaded
+        return self._steady_s() - (self._made_s if loaded is None else loaded.began_s)
 
     async def newer(self, *, age_s: float = 0.0) -> ValueT | None:
         """Return a new value; None: it could not be loaded in time.

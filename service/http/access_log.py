@@ -1,7 +1,7 @@
-"""Access log and metrics: one line per request with method, path, status, milliseconds and request id, and one observation.
+"""Access log and metrics: one line per request with method, path, status, milliseconds, request id and client, and one observation.
 
 It is the outermost ASGI layer, so it sees the responses of every layer below. The request id is the one in
-the response's header: the caller's own id or a new one. Query parameters are left out, because they contain
+the response's header: the caller's own id or a new one. The client is left out where none is known. Query parameters are left out, because they contain
 keys of rows. Metrics have the route, the template of the path: `row_dispatch` or the framework notes it in the scope. Requests with heads that `protocol` refuses do not reach this layer; `protocol` logs them itself.
 """
 
@@ -14,14 +14,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from braid.service.http.request_context import HEADER
 from braid.service.metrics import NO_ROUTE, NO_ROW, ServiceMetrics
-from braid.service.scope_notes import ROUTE, ROW
+from braid.service.scope_notes import CLIENT, ROUTE, ROW
 from braid.telemetry.logs import ARGUMENT_NAMES
 
 logger = logging.getLogger(__name__)
 
 _ID_HEADER: Final = HEADER.encode()
 _PATH_CHARACTERS_MAX: Final = 500
-_NAMES: Final = {ARGUMENT_NAMES: ("method", "path", "status", "duration_ms", "request_id")}
+_NAMES: Final = {
+    ARGUMENT_NAMES: ("method", "path", "status", "duration_ms", "request_id", "client")
+}
+_LINE: Final = "%s %s %s %.1f ms request_id=%s"
+_LINE_OF_CLIENT: Final = f"{_LINE} client=%s"
 
 
 class AccessLog:
@@ -71,13 +75,15 @@ class AccessLog:
             if logger.isEnabledFor(logging.INFO):
                 # The raw path: with escapes resolved, a path with a line break could forge a log line.
                 path = scope.get("raw_path") or scope["path"].encode("unicode_escape")
+                client = scope.get(CLIENT)
                 logger.info(
-                    "%s %s %s %.1f ms request_id=%s",
+                    _LINE if client is None else _LINE_OF_CLIENT,
                     scope["method"],
                     path[:_PATH_CHARACTERS_MAX].decode("latin-1"),
                     status or "unanswered",
                     seconds * 1_000,
                     request_id,
+                    *(() if client is None else (client,)),
                     extra=_NAMES,
                 )
 

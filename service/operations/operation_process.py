@@ -3,11 +3,9 @@
 Whenever it is killed, another process begins the operation once more. So the service does not wait for it at its end.
 """
 
-import logging
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -18,6 +16,7 @@ from braid.registry.store.documents import RegistryStore
 from braid.registry.store.operations import OperationStore
 from braid.service.operations.operation_executor import DescribeError, OperationExecutor
 from braid.service.operations.operation_work import OperationWork
+from braid.telemetry.logs import LogFormat, form_of_logs, set_up_logs
 
 _SPAWN: Final = multiprocessing.get_context("spawn")
 _NICENESS: Final = 5
@@ -55,7 +54,8 @@ def execute_in_process(
     Raises:
         ProcessEnded: The process has ended without an end of the attempt.
     """
-    process = _SPAWN.Process(target=_execute, args=(warehouse, describe, operation_id), daemon=True)
+    arguments = (warehouse, describe, operation_id, form_of_logs())
+    process = _SPAWN.Process(target=_execute, args=arguments, daemon=True)
     process.start()
     is_cut_off = False
     while process.is_alive():
@@ -71,13 +71,13 @@ def execute_in_process(
         raise ProcessEnded(message)
 
 
-def _execute(warehouse: str, describe: DescribeError, operation_id: str) -> None:
+def _execute(warehouse: str, describe: DescribeError, operation_id: str, form: LogFormat) -> None:
     threading.Thread(target=_end_with_service, name="service", daemon=True).start()
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # of a terminal, to all: the service ends this process
     os.nice(_NICENESS)
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    set_up_logs(form, {})
     clock, file_io, path = SystemClock(), file_io_for(warehouse), path_for(warehouse)
     catalog = Catalog(path, file_io=file_io, clock=clock)
     new_executor(file_io, path, catalog, clock=clock, describe=describe).execute(operation_id)

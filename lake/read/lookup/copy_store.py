@@ -12,6 +12,7 @@ making each again and again. After a compaction, the copies of the replaced file
 files.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ from braid.lake.read.lookup.copy_space import MEMORY_FILE_BYTES_MAX, CopySpace
 from braid.lake.read.lookup.copy_usage import CopyUsage
 from braid.lake.read.lookup.file_lookup import FileLookup
 from braid.lake.read.lookup.lookup_settings import LookupSettings
+
+logger = logging.getLogger(__name__)
 
 IDLE_SECONDS: Final = 3_600.0
 """A copy that was not used for this time is removed."""
@@ -130,6 +133,7 @@ class CopyStore:
         self._budgets: WeakValueDictionary[str, TableBudget] = WeakValueDictionary()
         self._lock = threading.RLock()
         self._scratch: ScratchDirectory | None = None
+        self._is_refused = False
         self._total = TableBudget(
             max_disk_bytes=_UNKNOWN, max_memory_bytes=self._settings.max_memory_bytes
         )
@@ -238,6 +242,24 @@ class CopyStore:
         """Give reserved bytes back."""
         with self._lock:
             self._add(budget, disk=-disk, memory=-memory)
+
+    def note_refusal(self, error: BaseException) -> None:
+        """Log that the local disk has refused a copy: once, until it has taken one again."""
+        with self._lock:
+            is_new, self._is_refused = not self._is_refused, True
+        if is_new:
+            logger.warning(
+                "copies of data files cannot be written, rows are read from storage, which takes longer error=%s",
+                error,
+            )
+
+    def note_copy(self) -> None:
+        """Log that the local disk has taken a copy, if it has refused one before."""
+        if self._is_refused:
+            with self._lock:
+                was_refused, self._is_refused = self._is_refused, False
+            if was_refused:
+                logger.info("resolved: copies of data files can be written again")
 
     def evict_idle(self) -> None:
         """Remove the copies that were not used for longer than their table's idle time."""

@@ -149,7 +149,11 @@ class LookupCache:
             except NoRoom as error:
                 entry.needed_bytes = max(entry.needed_bytes, error.needed)
                 entry.retry_at = self._store.now() + EVICTABLE_SECONDS
+                if error.__cause__ is not None:  # else a bound is reached, as it is meant to be
+                    self._store.note_refusal(error.__cause__)
                 return None
+            if entry.space.disk_bytes:
+                self._store.note_copy()
             entry.decoded_rows = 0
             return lookup
 

@@ -13,8 +13,10 @@ from braid.telemetry.logs import (
     ARGUMENT_NAMES,
     REQUEST_ID,
     JsonFormatter,
+    LogFormat,
     TextFormatter,
     change_levels_on_signals,
+    form_of_logs,
 )
 
 NAME = "braid.test_logs"
@@ -71,6 +73,20 @@ def test_values_that_a_message_names_are_fields() -> None:
         "rows": 7,
         "error_value": "x y",
     }
+
+
+def test_processes_log_in_the_form_of_the_process_that_has_started_them() -> None:
+    root = logging.getLogger()
+    handler = logging.StreamHandler(io.StringIO())
+    handler.setFormatter(JsonFormatter())
+    plain = form_of_logs()
+    root.addHandler(handler)
+    try:
+        as_json = form_of_logs()
+    finally:
+        root.removeHandler(handler)
+
+    assert (plain, as_json) == (LogFormat.TEXT, LogFormat.JSON)
 
 
 def test_a_logger_can_name_the_values_itself() -> None:

@@ -20,6 +20,7 @@ from braid.service.access.identities import Refusal
 from braid.service.access.jwt_identities import JwtIdentities
 from braid.service.access.refreshed import RefreshTimes
 from braid.service.access.signing_keys import KeysUnavailable
+from braid.service.metrics import ServiceMetrics
 from braid.service.principal import Principal
 from tests.unit.service.access.issued import (
     FILE,
@@ -334,3 +335,16 @@ def test_one_issuer_does_not_speak_for_another(keys: Keys, clock: ManualClock) -
     assert found(identities, signed(claims, key=FOREIGN)).name == "other/ada"
     assert refusal(identities, signed(claims)).code == ProblemCode.UNAUTHENTICATED
     assert refusal(identities, signed(key=FOREIGN)).code == ProblemCode.UNAUTHENTICATED
+
+
+def test_keys_have_an_age_by_the_name_of_their_issuer(identities: JwtIdentities) -> None:
+    found(identities, signed())
+
+    metrics = ServiceMetrics()
+    metrics.set_issuer_key_ages(identities.key_ages_s())
+
+    assert [*identities.key_ages_s()] == ["login"]
+    labels = {"issuer": "login"}
+    age_s = metrics.registry.get_sample_value("braid_issuer_keys_age_seconds", labels)
+    assert age_s is not None
+    assert age_s >= 0

@@ -134,6 +134,21 @@ def test_an_unexpected_failure_ends_neither_the_loads_nor_the_questions(
     value.close()
 
 
+def test_the_age_counts_from_the_last_load_that_has_succeeded() -> None:
+    source = Source()
+    value = refreshed(source)
+    source.now_s += 10
+    unknown = value.age_s
+    asyncio.run(value.newer())
+    loaded = value.age_s
+    source.failure = "away"
+    source.now_s += 50
+    asyncio.run(value.newer())
+
+    assert (round(unknown), round(loaded), round(value.age_s)) == (10, 0, 50)
+    value.close()
+
+
 def test_a_question_waits_only_for_a_while() -> None:
     source = Source()
     times = RefreshTimes(every_s=0, pause_s=0, wait_s=0.01, kept_s=100)

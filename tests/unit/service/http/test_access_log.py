@@ -9,6 +9,7 @@ import pytest
 
 from braid.service.http.access_log import AccessLog
 from braid.service.metrics import ServiceMetrics
+from tests.unit.service.access.guarded import Guarded
 from tests.unit.service.http_client import HttpClient
 
 
@@ -36,6 +37,22 @@ def test_an_answer_and_a_refusal_leave_a_line_each(
     )
     assert float(first[3]) >= 0
     assert first[4] == "ms"
+
+
+def test_the_line_of_a_request_with_a_token_names_its_client(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    service = Guarded()
+    token = service.token("dashboard", "read:shop.*")
+    service.request("GET", "/v1/tables/shop/nope", token)
+    service.request("DELETE", "/v1/tables/shop/nope?confirm=shop.nope", token)
+    service.request("GET", "/v1/tables/shop/nope")
+
+    read, refused, unknown = lines(caplog)
+    assert " 404 " in read
+    assert " 403 " in refused
+    assert [line.split()[-1] for line in (read, refused)] == ["client=dashboard"] * 2
+    assert "client" not in unknown
 
 
 def test_a_path_cannot_make_a_line_of_its_own(

@@ -1,5 +1,6 @@
 """The cache of copies: made once, kept while used, evicted and bounded."""
 
+import logging
 import pickle
 import threading
 from collections.abc import Iterator, Sequence
@@ -431,7 +432,10 @@ def test_a_file_that_could_not_be_read_is_read_again_and_leaves_no_parts(tmp_pat
     given.store.close()
 
 
-def test_a_full_disk_leaves_a_file_without_a_copy_until_it_is_tried_again(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_a_file_without_a_copy_until_it_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     given = Given(directory=tmp_path)
     cache = given.cache(memory=0)
     ask(cache, "first", GivenFile())
@@ -446,6 +450,7 @@ def test_a_full_disk_leaves_a_file_without_a_copy_until_it_is_tried_again(tmp_pa
     given.seconds.now += EVICTABLE_SECONDS
 
     assert ask(cache, "f", file) == ["value 7"]
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
     given.store.close()
 
 
