@@ -29,6 +29,7 @@ from braid.lake import (
     TableExists,
     TableNotFound,
 )
+from braid.lake.snapshots.manifest_store import ManifestGone
 from braid.registry.errors import (
     DefinitionRefused,
     NoRunnerAnswers,
@@ -69,6 +70,7 @@ _EXIT_OF_ERROR: Final[Sequence[tuple[type[Exception], int]]] = (
     (TagNotFound, EXIT_NOT_FOUND),
     (ChangesExpired, EXIT_NOT_FOUND),
     (LeaseLost, EXIT_NOT_FOUND),
+    (ManifestGone, EXIT_NOT_FOUND),
     (TableExists, EXIT_CONFLICT),
     (SchemaMismatch, EXIT_CONFLICT),
     (InvalidRequest, EXIT_USAGE),

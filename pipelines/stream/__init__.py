@@ -8,5 +8,5 @@
 | `stream_claim` | the epoch that fences earlier queries, and the offsets to start at |
 | `group_mirror` | the position in a consumer group, for Kafka's own tools |
 | `stream_report`, `dead_letter_counts` | the stream's part of the runner's progress document |
-| `failure`, `memory_failure`, `failure_log` | classification of failures; failures that too little memory causes; log lines of repeated failures |
+| `failure`, `memory_failure`, `disk_failure`, `failure_log` | classification of failures; failures that too little memory, or a full disk, causes; log lines of repeated failures |
 """

@@ -7,7 +7,8 @@ POST …/compactions ──► document ──► operation_pool, of any process
 | module | what |
 |---|---|
 | `operation_pool` | threads that look for operations, and give each to a process of its own |
+| `operation_lease` | the lease of an operation, which the pool has as long as the process works |
 | `operation_process` | this process, which ends with the service |
-| `operation_executor` | one attempt: lease, cancellation, retries, result |
+| `operation_executor` | one attempt: cancellation, retries, result |
 | `operation_work` | the work of each kind, by the engine |
 """

@@ -12,5 +12,6 @@
 | `dead_letters`, `offsets` | dead letters and positions of streams |
 | `keys` | keys of rows as arguments |
 | `rows`, `explanation_text` | rows, and why they have their values, as text |
+| `schema_changes`, `validations` | schema changes; results of dry runs, as text |
 | `suppositions` | the records of `row what-if` and `row without` |
 """

@@ -4,7 +4,7 @@
 |---|---|
 | `file_io` | the protocol |
 | `open` | the implementation and the path for an address, object stores included |
-| `local`, `disk` | storage on a POSIX file system, and its system calls |
+| `local`, `disk`, `disk_hints` | storage on a POSIX file system, its system calls, and hints for their errors |
 | `memory` | storage in memory, for tests |
 | `positioned_input` | the base class of Python files over byte ranges |
 | `exclusive_probe` | the test whether a store creates files exclusively |
