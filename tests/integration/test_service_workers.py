@@ -1,11 +1,13 @@
 """The service with two workers: one is killed while rows are requested and snapshots change."""
 
+import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx
@@ -135,29 +137,29 @@ def test_workers_answer_requests_that_have_begun_before_they_end(
     port = free_port()
     service = _start(supervisor, tmp_path / "warehouse", port)
     workers = worker_pids(service.process_id)
-    address = {"params": {"id": 1, "min_snapshot": 1}}
-    answers: list[httpx.Response] = []
-
-    def ask() -> None:
-        # Waits up to two seconds for the snapshot, which is never committed.
-        answers.append(httpx.get(f"http://127.0.0.1:{port}{ROWS}", **address, timeout=PATIENCE_S))  # type: ignore[arg-type]
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    wait_until(lambda: _connections(port) >= 1)
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    # Waits up to two seconds for the snapshot, which is never committed.
+    connection.request("GET", f"{ROWS}?id=1&min_snapshot=1")
+    assert connection.sock is not None
+    client_port = connection.sock.getsockname()[1]
+    wait_until(lambda: _is_read(port, client_port))
     returned = service.stop(grace_s=PATIENCE_S)
-    thread.join()
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
 
     assert returned == 0
-    assert [answer.json()["code"] for answer in answers] == ["snapshot_not_reached"]
+    assert answer["code"] == "snapshot_not_reached"
     assert all(has_ended(pid) for pid in workers)
 
 
-def _connections(port: int) -> int:
-    """Return how many connections to a port are established."""
-    lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
-    ends = [line.split()[1:4] for line in lines]
-    return sum(local.endswith(f":{port:04X}") and state == "01" for local, _, state in ends)
+def _is_read(port: int, client_port: int) -> bool:
+    """Return whether a process has accepted a connection to a port, and has read all that was sent."""
+    for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+        _, local, remote, _, queues, _, _, _, _, inode, *_ = line.split()
+        if local.endswith(f":{port:04X}") and remote.endswith(f":{client_port:04X}"):
+            # A connection that nobody has accepted yet has no inode.
+            return inode != "0" and int(queues.partition(":")[2], 16) == 0
+    return False
 
 
 def _start(supervisor: Supervisor, warehouse: Path, port: int) -> ChildProcess:
