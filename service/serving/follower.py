@@ -44,7 +44,12 @@ class Follower:
             TableNotFound: There is no table of that name, or it was dropped.
             LakeError: Storage or the registry cannot be read; what was served is served on.
         """
-        return self._replace(self._newest())
+        served = self._replace(self._newest())
+        with self._lock:
+            # The follower's first look may find a later snapshot, for which this one's copies count.
+            if self._followed is None:
+                self._followed = served
+        return served
 
     def follow(self) -> Served:
         """Do what `look` does, but first copy what lookups of a new snapshot read, as far as the one before has copies of it.
@@ -58,7 +63,8 @@ class Follower:
         if before is not None and before.table.lookup is not found.table.lookup:
             _keep_copies(before.table.lookup, found.table.lookup)
             _keep_indexes(before, found)
-        self._followed = found
+        with self._lock:
+            self._followed = found
         return self._replace(found)
 
     def _newest(self) -> Served:

@@ -10,6 +10,7 @@ import pytest
 from braid.lake import Catalog, ManualClock, MemoryFileIO, StorageUnavailable, Table
 from braid.service.app import create_app
 from braid.service.braid_app import BraidApp
+from braid.service.serving.follower import Follower
 from braid.service.settings import ServiceSettings
 from tests.support.waiting import wait_until
 from tests.unit.service.http_client import HttpClient
@@ -154,6 +155,24 @@ def test_a_snapshot_that_a_request_has_served_first_gets_its_copies_later(
     storage.opened_by_follower.set()
 
     wait_until(lambda: is_ready(app))
+
+
+def test_the_first_look_of_a_follower_keeps_the_copies_of_what_a_request_has_found(
+    served: HttpClient, storage: Storage, clock: ManualClock, app: BraidApp
+) -> None:
+    components = app.state.components
+    follower = Follower(
+        "shop.parcels", tables=components.tables, registrar=components.registrar, clock=clock
+    )
+    table = table_of(storage, clock)
+    write(table, id=1, paid=10)
+    follower.look().table.lookup.load(["id", "paid"])
+    write(table, id=1, paid=20)
+
+    found = follower.follow()
+
+    assert found.snapshot_id == 2
+    assert {"id", "paid"} <= {*found.table.lookup.copied_columns()}
 
 
 def test_only_the_thread_of_the_follower_reads_storage_for_a_table_in_use(
