@@ -5,13 +5,15 @@ Each app has its own components; the apps of a process share their routes, which
 
 import asyncio
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
-from fastapi import APIRouter, FastAPI
+import orjson
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
@@ -114,7 +116,11 @@ from braid.telemetry.tracing import is_tracing, traced_storage
 TITLE = "Braid"
 VERSION = "1"  # version of the API, with which addresses begin; not of the program
 SUMMARY = "Many Kafka streams, one wide row per key."
-_ANY_PROBLEM = "4XX"  # keeps the framework from documenting its own errors; `_openapi` replaces it
+# Keeps the framework from documenting its own errors; `_made_openapi_body` replaces it.
+_ANY_PROBLEM = "4XX"
+_OPENAPI_LOCK = (
+    threading.Lock()
+)  # those who ask at once wait for one document instead of making one each
 
 
 def create_app(
@@ -231,12 +237,12 @@ def create_app(
         title=TITLE,
         version=VERSION,
         summary=SUMMARY,
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,  # the framework would make the document while all other requests wait
         docs_url=None,  # these pages would load scripts from other hosts
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI documents it
+    app.openapi = lambda: orjson.loads(_openapi_body())  # type: ignore[method-assign]  # as FastAPI documents it
     rows = RowAnswers(followers, waits, clock, metrics)
     app.state.components = Components(
         settings=replace(settings, warehouse=warehouse),
@@ -281,6 +287,8 @@ def create_app(
         lifecycle=Lifecycle(),
         started_ms=clock.now_ms(),
     )
+    # Not `async`: it has a thread of its own.
+    app.add_route("/v1/openapi.json", _openapi_response, include_in_schema=False)
     app.router.routes.extend(_routes())
     install_problem_handlers(app)
     routes = RouteScopes(app.routes)
@@ -367,25 +375,39 @@ def _routes() -> Sequence[BaseRoute]:
     return shared.routes
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        schema = FastAPI.openapi(app)
-        for path, operations in schema["paths"].items():
-            for method, operation in operations.items():
-                del operation["responses"][_ANY_PROBLEM]
-                describe_parameters(operation.get("parameters", ()))
-                operation["responses"] |= documented_problems(method.upper(), path)
-                if method == "get" and "application/json" in operation["responses"].get(
-                    "200", {}
-                ).get("content", {}):
-                    document_condition(operation)
-                if is_remembered(method.upper(), path):
-                    operation.setdefault("parameters", []).append(KEY_PARAMETER)
-                operation["security"] = documented_scope(method.upper(), path)
-        schema["components"]["securitySchemes"] = {
-            SECURITY_SCHEME: {"type": "http", "scheme": "bearer"}
-        }
-        models = schema["components"]["schemas"]
-        models[PROBLEM_SCHEMA] = models.pop(ProblemDocument.__name__)
-        schema["components"]["schemas"] = dict(sorted(models.items()))
-    return app.openapi_schema or {}
+def _openapi_response(_: Request) -> Response:
+    return Response(_openapi_body(), media_type="application/json")
+
+
+def _openapi_body() -> bytes:
+    """Return the OpenAPI document as JSON, which all apps of the process share as they share their routes.
+
+    It takes half a second of the processor, so it is made once, for the first who asks. As bytes it is no work for garbage
+    collections, which stop all threads.
+    """
+    with _OPENAPI_LOCK:
+        return _made_openapi_body()
+
+
+@cache
+def _made_openapi_body() -> bytes:
+    schema = get_openapi(title=TITLE, version=VERSION, summary=SUMMARY, routes=_routes())
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            del operation["responses"][_ANY_PROBLEM]
+            describe_parameters(operation.get("parameters", ()))
+            operation["responses"] |= documented_problems(method.upper(), path)
+            if method == "get" and "application/json" in operation["responses"].get("200", {}).get(
+                "content", {}
+            ):
+                document_condition(operation)
+            if is_remembered(method.upper(), path):
+                operation.setdefault("parameters", []).append(KEY_PARAMETER)
+            operation["security"] = documented_scope(method.upper(), path)
+    schema["components"]["securitySchemes"] = {
+        SECURITY_SCHEME: {"type": "http", "scheme": "bearer"}
+    }
+    models = schema["components"]["schemas"]
+    models[PROBLEM_SCHEMA] = models.pop(ProblemDocument.__name__)
+    schema["components"]["schemas"] = dict(sorted(models.items()))
+    return orjson.dumps(schema)

@@ -130,9 +130,7 @@ def _serve(
         topic_records=make_topic_records and make_topic_records(),
         metrics=make_metrics(),
     )
-    # Both are cached, and done now, so that no request waits for them: the first takes half a second.
-    app.openapi()
-    page_files()
+    page_files()  # cached, and made now, so that no request waits for it
     # Threads switch more often than by default (5 ms): /health waits for one interval of each thread.
     sys.setswitchinterval(_SWITCH_SECONDS)
     sys.set_int_max_str_digits(_DIGITS_MAX)

@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from braid.lake import ManualClock, MemoryFileIO
-from braid.service.app import create_app
+from braid.service.app import _made_openapi_body, create_app
 from braid.service.settings import ServiceSettings
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.service.http_client import HttpClient
@@ -31,6 +32,16 @@ def test_openapi_is_served_and_problems_have_their_media_type(client: HttpClient
 
 def test_openapi_is_the_same_when_requested_twice(client: HttpClient) -> None:
     assert client.get("/v1/openapi.json").json() == client.get("/v1/openapi.json").json()
+
+
+def test_openapi_is_made_once_for_those_who_ask_at_once(client: HttpClient) -> None:
+    _made_openapi_body.cache_clear()
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = set(pool.map(lambda _: client.get("/v1/openapi.json").content, range(4)))
+
+    assert len(answers) == 1
+    assert _made_openapi_body.cache_info().misses == 1
 
 
 def test_ready_tries_the_warehouse_and_leaves_nothing_there(
