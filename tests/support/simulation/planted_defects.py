@@ -166,7 +166,7 @@ DEFECTS: Final = (
         owner=discard,
         attribute="commit_or_discard",
         body=_discard_after_anything,
-        seed=5_001,
+        seed=5_006,
     ),
     PlantedDefect(
         name="a commit is acknowledged although it lies in the gap that an interrupted rollback left",
@@ -255,6 +255,6 @@ DEFECTS: Final = (
         owner=CommitRun,
         attribute="_successor_holds_files",
         body=_always_a_trace,
-        seed=1_008,
+        seed=5_100,
     ),
 )
