@@ -2,23 +2,26 @@
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
-from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
 from braid.demo.s3_fault_proxy import Faults
 from braid.demo.s3_server import S3Server
 from braid.pipelines.spark.jars import resolve
-from braid.pipelines.spark.session import build_session
 from tests.interop.java_reader import BUFFERED_MANIFESTS
 from tests.support.class_archive import JVM_OPTIONS, READER
 from tests.support.s3_storage import s3_file_io
 from tests.support.server_choice import choose_servers
 from tests.support.servers import Servers, servers_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # How fast an example is decides nothing. A change is judged by the same examples as the one before it;
 # `--hypothesis-profile=random`, with which `make soak` runs, draws others each time.
@@ -32,10 +35,24 @@ os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)
 os.environ.setdefault("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect tests alone: examples in docstrings are the product's, and a search of all names of a module takes a while."""
+    found = yield
+    return [one for one in found if not isinstance(one, DoctestModule)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Collect no garbage while tests are collected: nearly all that is made stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Let garbage collections pass over modules and tests, which stay: a full one takes half a second."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_report_header() -> str:
@@ -90,8 +107,11 @@ def spark_jars() -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """The one Spark session of this process."""
+    # Late: most parts of the run need no Spark, and it takes half a second to load.
+    from braid.pipelines.spark.session import build_session  # noqa: PLC0415
+
     session = build_session(app_name="tests", work_dir=tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()

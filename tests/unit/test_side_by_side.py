@@ -7,6 +7,7 @@ import pytest
 from tests.side_by_side import (
     ALONE,
     BESIDE,
+    ENVIRONMENT,
     LONG,
     WHOLLY_BESIDE,
     WITH_A_BROWSER,
@@ -35,6 +36,7 @@ JAVA = SERVER.replace("integration", "interop").replace("two", "three")
 def test_a_failure_of_any_part_is_the_exit_code(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
     engine: str,
     server: str,
     java: str,
@@ -44,7 +46,10 @@ def test_a_failure_of_any_part_is_the_exit_code(
     (tmp_path / "test_server.py").write_text(server)
     (tmp_path / "test_java.py").write_text(java)
 
-    found = main(["-c", str(CONFIG), "--rootdir", str(tmp_path), "-q", str(tmp_path)])
+    # Nothing of other plugins than the configuration's is of use here, and each pytest would load them.
+    monkeypatch.setitem(ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    options = ["-c", str(CONFIG), "-p", "pytest_timeout", "--rootdir", str(tmp_path), "-q"]
+    found = main([*options, str(tmp_path)])
 
     assert found == code
     told = capfd.readouterr().out
