@@ -7,6 +7,7 @@ INT96 are decoded twice, the second time as bytes, because Arrow reports no erro
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,9 @@ from braid.lake.files.parquet.bounds import ColumnBounds, column_bounds
 from braid.lake.files.parquet.int96 import fits_nanoseconds, holds_int96
 from braid.lake.files.parquet.int96_file import with_revealed_int96
 from braid.lake.files.storage.positioned_input import ByteRange, InputFile, PositionedInput
+
+_THREADS_BYTES: Final = 128 * 1024
+"""Uncompressed bytes from which columns are decoded by several threads: to hand work to them takes as long as to decode less."""
 
 
 class ParquetFormatReader:
@@ -79,7 +83,12 @@ class ParquetFormatReader:
         rows = sum(self._file.metadata.row_group(number).num_rows for number in parts)
         # The number of rows that have `batch_bytes` at their average size.
         batch_rows = min(batch_rows, max(1, batch_bytes * rows // max(1, uncompressed)))
-        decoded = self._file.iter_batches(batch_rows, row_groups=parts, columns=names)
+        decoded = self._file.iter_batches(
+            batch_rows,
+            row_groups=parts,
+            columns=names,
+            use_threads=uncompressed >= _THREADS_BYTES,
+        )
         int96 = _int96_columns(self._file, names)
         return self._check_int96(decoded, int96, batch_rows, parts) if int96 else decoded
 
