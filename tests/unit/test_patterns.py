@@ -22,6 +22,7 @@ FOLDERS: Final = (
     "schemas",
     "service",
 )
+_LITERAL: Final = re.compile(r"\bre\s*\.\s*(?!compile\b)\w+\s*\(")
 SEARCHES: Final = ("search", "findall", "finditer", "sub", "split")
 # The texts of these are short or trusted.
 BOUNDED: Final = frozenset(
@@ -52,7 +53,11 @@ def _named_patterns() -> Iterator[tuple[str, str, re.Pattern[Any], bool]]:
 def _literal_patterns() -> Iterator[tuple[str, str, re.Pattern[Any], bool]]:
     """Yield the same for patterns that are written where they are used."""
     for path in _modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        # Only few modules use one: to parse and walk all of them takes more than a second.
+        if not _LITERAL.search(source):
+            continue
+        for node in ast.walk(ast.parse(source)):
             match node:
                 case ast.Call(
                     func=ast.Attribute(value=ast.Name(id="re"), attr=method),
