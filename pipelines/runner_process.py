@@ -67,7 +67,8 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
         session = build_session(
             app_name=f"braid-{settings.name}",
             work_dir=work_dir,
-            cores=settings.cores,
+            # Tasks that wait, for storage or a schema registry, use no core: others need slots beside theirs.
+            cores=settings.task_slots,
             memory=settings.memory,
             silent=QUERY_LOGGERS,
             conf={**SESSION_CONF, "spark.driver.extraClassPath": os.pathsep.join(jars)},
@@ -81,6 +82,7 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
             context = IngestContext(
                 session=session,
                 cores=settings.cores,
+                task_memory_mb=settings.task_memory_mb,
                 work_dir=work_dir,
                 clock=clock,
                 budget=settings.budget,

@@ -1,5 +1,6 @@
 """Settings of a runner: bounds, intervals, the default budget of dead letters, and the waits before restarts of queries."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,8 @@ LEASE_TTL_MS = 15_000  # a lease is renewed after a third of it
 PROGRESS_MS = 2_000
 REGISTRY_POLL_MS = 500
 MAINTENANCE_MS = 1_000
+MAX_SHARE = 0.5
+TASK_MEMORY_MB = 768
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,10 @@ class RunnerSettings:
         name: The runner's name, unique among the runners of the warehouse.
         streams: The streams that the runner may host, as `database.table/stream` or `database.table`;
             empty: any.
-        cores: Spark tasks that run at once.
+        cores: Tasks of one micro-batch that run at once.
+        max_share: The largest share of the runner's task slots that one stream occupies, above 0 up to 1.
+        task_memory_mb: Memory of the rows that one task holds, megabytes: of the writer's buffer, and of twice as much during
+            a flush.
         memory: Heap of Spark's JVM, as Spark writes it.
         work_dir: Scratch and checkpoints, emptied of both at each start; None: a
             temporary directory that is removed at the end.
@@ -90,6 +96,8 @@ class RunnerSettings:
     clusters: KafkaClusters = field(default_factory=KafkaClusters)
     streams: tuple[str, ...] = ()
     cores: int = 2
+    max_share: float = MAX_SHARE
+    task_memory_mb: int = TASK_MEMORY_MB
     memory: str = "1g"
     work_dir: Path | None = None
     lease_ttl_ms: int = LEASE_TTL_MS
@@ -102,6 +110,17 @@ class RunnerSettings:
     maintenance_workers: int = 1
     metrics_port: int | None = None
     metrics_host: str = "127.0.0.1"
+
+    @property
+    def task_slots(self) -> int:
+        """Spark tasks that run at once, of all streams together.
+
+        Example:
+            >>> RunnerSettings(warehouse="/w", name="r", cores=4, max_share=0.5).task_slots
+            8
+        """
+        assert 0 < self.max_share <= 1, self.max_share
+        return math.ceil(self.cores / self.max_share)
 
     def hosts(self, table: str, stream: str) -> bool:
         """Return whether the runner may host a stream.

@@ -323,6 +323,8 @@ class StreamDefinition(Contract):
         max_records_per_batch: The largest number of records in one micro-batch.
         max_bytes_per_batch: The largest size of the records of one micro-batch, bytes, as far as it follows from the
             mean size of the records before; None: only their number is bounded.
+        weight: The share of the task slots of its runner that the stream gets while other streams wait for slots, too: a
+            stream of weight 2 gets twice as many as one of weight 1.
         labels: Names and values by which people find the stream; at most 32.
         owner: Who answers for the stream; None: not declared.
     """
@@ -361,6 +363,7 @@ class StreamDefinition(Contract):
     trigger_ms: PositiveInt = TRIGGER_MS
     max_records_per_batch: PositiveInt = 500_000
     max_bytes_per_batch: PositiveInt | None = None
+    weight: PositiveInt = 1
     labels: Labels = Field(default_factory=dict, examples=[{"team": "payments"}])
     owner: Owner | None = Field(default=None, examples=["payments@shop.example"])
 

@@ -112,6 +112,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     # Late: most parts of the run need no Spark, and it takes half a second to load.
     from braid.pipelines.spark.session import build_session  # noqa: PLC0415
 
-    session = build_session(app_name="tests", work_dir=tmp_path_factory.mktemp("spark"))
+    session = build_session(
+        app_name="tests",
+        work_dir=tmp_path_factory.mktemp("spark"),
+        cores=4,  # task slots of a runner of two cores
+        conf={"spark.scheduler.mode": "FAIR", "spark.sql.shuffle.partitions": "2"},
+    )
     yield session
     session.stop()

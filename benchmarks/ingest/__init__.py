@@ -4,7 +4,7 @@
 |---|---|
 | `__main__` | program: `python -m benchmarks.ingest` |
 | `sizes` | sizes of a run, aims |
-| `stages`, `throughput`, `latency`, `growth` | the four measurements |
+| `stages`, `throughput`, `latency`, `growth`, `isolation` | the five measurements |
 | `stage_task`, `stage_clock` | the write task with a clock for its stages |
 | `bed` | the processes of a run |
 | `shape` | topics, table, messages |

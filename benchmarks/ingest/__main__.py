@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.figure import figure_line
-from benchmarks.ingest import growth, latency, stages, throughput
+from benchmarks.ingest import growth, isolation, latency, stages, throughput
 from benchmarks.ingest.sizes import Sizes
 from benchmarks.machine import machine
 
@@ -22,6 +22,7 @@ PARTS: Final[dict[str, Callable[[Sizes], Iterator[dict[str, Any]]]]] = {
     "throughput": throughput.run,
     "latency": latency.run,
     "growth": growth.run,
+    "isolation": isolation.run,
 }
 _HELP: Final = {
     "records": "messages of each topic; `throughput` reads as many twice, `stages` a quarter of them, seven times",

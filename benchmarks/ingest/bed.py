@@ -132,13 +132,17 @@ class IngestBed:
             self.send("PUT", f"{_path(name)}/streams/{stream}", request)
         return Catalog(str(self.warehouse)).table(f"{DATABASE}.{name}")
 
-    def start_runner(self) -> int:
-        """Start the runner, with a Spark driver of its own, and return its process id at once."""
+    def start_runner(self, *options: str) -> int:
+        """Start the runner, with a Spark driver of its own, and return its process id at once.
+
+        Args:
+            options: More options of `braid runner`.
+        """
         runner = self.supervisor.start(
             "runner",
             [
                 sys.executable, "-u", "-m", "braid", "runner", "--warehouse", str(self.warehouse),
-                "--clusters", str(self._clusters), "--name", "runner",
+                "--clusters", str(self._clusters), "--name", "runner", *options,
             ],
             environment={"TMPDIR": str(self.scratch)},
         )  # fmt: skip
@@ -157,6 +161,18 @@ class IngestBed:
         for stream in STREAMS:
             self.send("POST", f"{_path(name)}/streams/{stream}/{verb}")
         self.wait_until(lambda: set(self.states(name).values()) == {state})
+
+    def pause(self, stream: str) -> None:
+        """Pause one stream of the table `wide`, and wait for it."""
+        self._command_one(stream, "pause", state="PAUSED")
+
+    def resume(self, stream: str) -> None:
+        """Resume one stream of the table `wide`, and wait for it."""
+        self._command_one(stream, "resume", state="RUNNING")
+
+    def _command_one(self, stream: str, verb: str, *, state: str) -> None:
+        self.send("POST", f"{_path('wide')}/streams/{stream}/{verb}")
+        self.wait_until(lambda: self.states("wide")[stream] == state)
 
     def states(self, name: str) -> dict[str, str]:
         """Return the state of each stream of a table, as the service reports it."""

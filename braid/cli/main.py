@@ -260,7 +260,20 @@ def runner(
         list[str] | None,
         typer.Option(help="Run only this: db.table or db.table/stream. May be repeated."),
     ] = None,
-    cores: Annotated[int, typer.Option(min=1, help="Spark tasks that run at once.")] = 2,
+    cores: Annotated[
+        int, typer.Option(min=1, help="Tasks of one micro-batch that run at once.")
+    ] = 2,
+    max_share: Annotated[
+        float,
+        typer.Option(
+            min=0.05,
+            max=1,
+            help="Largest share of the task slots that one stream occupies; there are cores / share slots.",
+        ),
+    ] = 0.5,
+    task_memory_mb: Annotated[
+        int, typer.Option(min=16, help="Memory of the rows that one task holds.")
+    ] = 768,
     memory: Annotated[str, typer.Option(help="Heap of Spark's JVM.")] = "1g",
     maintain: Annotated[
         bool, typer.Option(help="Compact and expire the tables of the streams that it runs.")
@@ -298,6 +311,8 @@ def runner(
         clusters=known,
         streams=tuple(stream or ()),
         cores=cores,
+        max_share=max_share,
+        task_memory_mb=task_memory_mb,
         memory=memory,
         maintains=maintain,
         maintenance_workers=compactors,

@@ -82,6 +82,7 @@ class BatchSink:
         checkpoint: Path,
         budget: DeadLetterBudget,
         cores: int,
+        task_memory_mb: int,
         clock: Clock,
         metrics: RunnerMetrics,
         schemas: SchemaSource | None = None,
@@ -98,7 +99,8 @@ class BatchSink:
             position: The claimed position; commits are made under its epoch.
             checkpoint: The query's checkpoint directory.
             budget: Dead letters of a micro-batch, for streams that declare no budget.
-            cores: Tasks that Spark runs at once.
+            cores: Tasks of one micro-batch that run at once.
+            task_memory_mb: Memory of the rows that one task holds, megabytes.
             clock: The clock for the durations of micro-batches.
             metrics: Where stages are measured.
             schemas: The schemas that messages name; None where the stream's format names no registry.
@@ -126,6 +128,7 @@ class BatchSink:
             schemas=schemas,
             claimed=position,
             cores=cores,
+            task_memory_mb=task_memory_mb,
         )
         self._evolution = FieldEvolution(evolver)
         self._trials = TrialSchedule()

@@ -40,6 +40,7 @@ class BatchWriter:
         schemas: SchemaSource | None,
         claimed: StreamPosition,
         cores: int,
+        task_memory_mb: int,
     ) -> None:
         """Prepare to write.
 
@@ -49,7 +50,8 @@ class BatchWriter:
             cluster: The cluster of the dead-letter topic.
             schemas: The schemas that messages name; None where the stream's format names no registry.
             claimed: The stream's position as claimed.
-            cores: Tasks that Spark runs at once.
+            cores: Tasks of one micro-batch that run at once.
+            task_memory_mb: Memory of the rows that one task holds, megabytes.
         """
         self._plan = plan
         self._table = table
@@ -57,6 +59,8 @@ class BatchWriter:
         self._schemas = schemas
         self._claimed = claimed
         self._cores = cores
+        # A flush needs twice the buffer besides the buffer itself (`TableWriter`).
+        self._buffer_bytes = (task_memory_mb << 20) // 3
 
     def write(
         self,
@@ -94,6 +98,7 @@ class BatchWriter:
             table=self._table,
             cluster=self._cluster,
             schemas=self._schemas,
+            buffer_bytes=self._buffer_bytes,
             first_sequence_number=first_sequence_number,
             # Each task numbers its rows in a range of its own, and any of them may get all records.
             sequence_numbers=size,

@@ -11,7 +11,7 @@ def plan_tasks(*, records: int, buckets: int, cores: int) -> int:
     Args:
         records: Largest possible number of records in the micro-batch.
         buckets: Number of buckets of the table; a bucket is written by one task.
-        cores: Number of tasks that Spark runs at once.
+        cores: Largest number of tasks of one micro-batch.
 
     Example:
         >>> plan_tasks(records=500, buckets=4, cores=2)

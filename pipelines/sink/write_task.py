@@ -29,6 +29,7 @@ from braid.formats.fault import Fault
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.settings import TASK_MEMORY_MB
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
 from braid.pipelines.sink.dead_letters import LetterOrigin, dead_letters
 from braid.pipelines.sink.gathered_batches import gather_batches
@@ -79,6 +80,7 @@ class WriteTask:
             refuse the micro-batch.
         field_reader: Finds undeclared fields; None where the stream does not let its table evolve.
         origin: What the dead letters of the attempt have in common.
+        buffer_bytes: Bytes of rows that a task holds before it writes them.
         tries_rows: Whether rows go through a trial write before they are written, so that refused rows
             become dead letters.
     """
@@ -90,6 +92,7 @@ class WriteTask:
     sequence_numbers: int
     dead_letters_max: int
     origin: LetterOrigin
+    buffer_bytes: int = (TASK_MEMORY_MB << 20) // 3
     schemas: SchemaSource | None = None
     field_reader: UndeclaredFieldReader | None = None
     tries_rows: bool = False
@@ -99,7 +102,7 @@ class WriteTask:
         context = TaskContext.get()
         task = 0 if context is None else context.partitionId()
         first = self.first_sequence_number + task * self.sequence_numbers
-        writer = self.table.writer(first_sequence_number=first)
+        writer = self.table.writer(first_sequence_number=first, buffer_bytes=self.buffer_bytes)
         sender = DeadLetterSender(
             self.cluster,
             topic=self.plan.spec.dead_letter_topic,

@@ -3,6 +3,7 @@
 | module | contents |
 |---|---|
 | `session` | the session of a runner, whose JVM ends with its Python process |
+| `scheduler_pools` | the pools by which the streams of a session share its task slots |
 | `checkpoint` | the offsets that Spark's checkpoint has for a micro-batch |
 | `java` | the location of Java, and the check of its version |
 | `jars` | the pinned jars of `jars.lock`, downloaded and checked |

@@ -36,9 +36,10 @@ from braid.pipelines.metrics import RunnerMetrics
 from braid.pipelines.pace.pace_controller import FIRST_RECORDS_MAX, PaceController
 from braid.pipelines.plan_changes.current_plan import CurrentPlan, FixedDeclaration, PlanSource
 from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
-from braid.pipelines.settings import DeadLetterBudget
+from braid.pipelines.settings import TASK_MEMORY_MB, DeadLetterBudget
 from braid.pipelines.sink.batch_sink import BatchSink
 from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.spark.scheduler_pools import use_pool
 from braid.pipelines.stream.group_mirror import GroupMirror, MirrorState
 from braid.pipelines.stream.stream_claim import ClaimedStream, ClaimTerms, claim_stream
 from braid.records.stream_plan import StreamPlan
@@ -46,7 +47,7 @@ from braid.records.stream_plan import StreamPlan
 # Column names of the format are case-sensitive; so is JSON.
 SESSION_CONF = {
     "spark.sql.caseSensitive": "true",
-    # Queries of several streams share the cores, instead of the first query using all of them.
+    # Queries of several streams share the task slots (`scheduler_pools`).
     "spark.scheduler.mode": "FAIR",
 }
 
@@ -57,7 +58,8 @@ class IngestContext:
 
     Attributes:
         session: Spark's session, built with `SESSION_CONF`.
-        cores: Tasks that Spark runs at once.
+        cores: Tasks of one micro-batch that run at once.
+        task_memory_mb: See `RunnerSettings.task_memory_mb`.
         work_dir: Folder in which checkpoints are created and deleted.
         clock: The clock for durations in progress reports.
         budget: Dead letters allowed in one micro-batch of a stream that declares no budget.
@@ -71,6 +73,7 @@ class IngestContext:
     cores: int
     work_dir: Path
     clock: Clock
+    task_memory_mb: int = TASK_MEMORY_MB
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
     requests: MaintenanceRequests = field(default_factory=MaintenanceRequests)
     metrics: RunnerMetrics = field(default_factory=RunnerMetrics)
@@ -184,6 +187,7 @@ class Ingest:
             checkpoint=self._checkpoint,
             budget=self._context.budget,
             cores=self._context.cores,
+            task_memory_mb=self._context.task_memory_mb,
             clock=self._context.clock,
             evolver=self._evolver,
             at_commit=self._mirror_position,
@@ -360,8 +364,7 @@ class Ingest:
             # Partitions that are added wait for a step of their own (`added_partitions`).
             is_fixed=self._plan.needs_keyed_partitions,
         )
-        # A scheduler pool per stream; the query's thread inherits it from the thread that starts it.
-        session.sparkContext.setLocalProperty("spark.scheduler.pool", self._plan.key)
+        use_pool(session.sparkContext, self._plan.key, weight=self._plan.spec.weight)
         writer = records.writeStream.foreachBatch(sink)
         writer = writer.option("checkpointLocation", str(self._checkpoint))
         if _is_last_step(self._plan, claimed):

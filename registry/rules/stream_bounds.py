@@ -17,6 +17,7 @@ BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "max_bytes_per_batch": (64 << 10, INT_MAX),
     "max_message_bytes": (1, 64 << 20),
     "columns_max": (1, COLUMNS_MAX),
+    "weight": (1, 100),
 }
 """The least and the greatest value, by field."""
 

@@ -159,6 +159,7 @@ ORDERS: Final[dict[str, Any]] = {
             "trigger_ms": 1_000,
             "max_records_per_batch": 200_000,
             "max_bytes_per_batch": 67_108_864,
+            "weight": 2,
             "labels": {"team": "payments"},
             "owner": "payments@shop.example",
         },

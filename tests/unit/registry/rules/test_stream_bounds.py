@@ -18,6 +18,8 @@ from tests.unit.registry.shop import definition, orders
         ("max_bytes_per_batch", 1_000, False),
         ("max_bytes_per_batch", 2_147_483_647, True),
         ("columns_max", 5_001, False),
+        ("weight", 101, False),
+        ("weight", 100, True),
     ],
 )
 def test_a_number_out_of_bounds_is_reported(field: str, value: int, is_fine: bool) -> None:
