@@ -66,7 +66,9 @@ def test_streams_whose_tasks_are_stuck_do_not_stop_another(
             )
         with running_settings(settings, session, tmp_path):
             # Each holds a task slot from now on: the tasks are as many as the cores of the runner.
-            wait_until(lambda: server.stuck <= set(server.paths), what=lambda: "both tasks ask for schemas")
+            wait_until(
+                lambda: server.stuck <= set(server.paths), what=lambda: "both tasks ask for schemas"
+            )
             topic = bed.topic("calm", partitions=1)
             declared.register("calm", topic=topic, **_of("calm"))
             for key in range(1, 4):
