@@ -31,6 +31,7 @@ from braid.registry.errors import FeaturesMissing
 from braid.registry.store.documents import RegisteredTables, RegistryStore
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore, stream_key
+from braid.registry.store.registry_view import RegistryView
 from braid.registry.store.stored_documents import features_missing, missing_features
 from braid.schemas import RunnerProgress, StreamState
 
@@ -66,7 +67,8 @@ class Runner:
         self._starter = starter
         self._clock = clock
         warehouse = settings.warehouse
-        self._registry = RegistryStore(file_io, warehouse, clock)
+        store = RegistryStore(file_io, warehouse, clock)
+        self._registry = RegistryView(store, file_io, warehouse)
         self._leases = LeaseStore(file_io, warehouse, clock)
         self._progress = ProgressStore(file_io, warehouse, clock)
         self._owner = f"{settings.name}-{uuid4().hex[:12]}"
@@ -115,7 +117,7 @@ class Runner:
 
     def _follow_registry(self) -> None:
         try:
-            tables = self._registry.tables()
+            tables = self._registry.tables()  # one request to storage while nothing changes
         except (LakeError, OSError) as error:
             # Running queries continue: nothing is known to have changed.
             self._reading.note_failure(error)

@@ -29,6 +29,7 @@ from braid.registry.store.documents import RegistryStore
 from braid.registry.store.letter_questions import LetterQuestions
 from braid.registry.store.operations import OperationStore
 from braid.registry.store.progress import ProgressStore
+from braid.registry.store.registry_view import RegistryView
 from braid.registry.store.remembered_requests import RememberedRequests
 from braid.registry.table_dropper import TableDropper
 from braid.schemas import ProblemDocument
@@ -152,6 +153,7 @@ def create_app(
         file_io, warehouse = traced_storage(file_io_for(warehouse)), path_for(warehouse)
     catalog = catalog or Catalog(warehouse, file_io=file_io, clock=clock, lookups=settings.lookups)
     store = RegistryStore(file_io, warehouse, clock, audit_retention_ms=settings.audit_retention_ms)
+    view = RegistryView(store, file_io, warehouse)
     bodies = BodyThread()
     tables = OpenTables(catalog, clock=clock)
     registrar = Registrar(
@@ -170,7 +172,7 @@ def create_app(
     )
     progress = ProgressStore(file_io, warehouse, clock)
     reports = RecentReports(progress, clock)
-    lists = ResourceLists(store, reports, clock, runner_timeout_ms=settings.runner_timeout_ms)
+    lists = ResourceLists(view, reports, clock, runner_timeout_ms=settings.runner_timeout_ms)
     completeness = CompletenessCounts(clock)
     history = HistoryRecorder(
         progress, completeness, clock, runner_timeout_ms=settings.runner_timeout_ms
@@ -186,7 +188,7 @@ def create_app(
     metrics.sample_with(lambda: metrics.set_copies(catalog.copy_usage))
     metrics.sample_with(lambda: metrics.subscriptions.set(subscriptions.open_count))
     metrics.sample_with(lambda: followers.sample(metrics))
-    declared = declared_streams(store)
+    declared = declared_streams(view)
     outcomes = OutcomeAnswers(explainer, followers, waits, letters)
     identities = None
     if settings.access is not None:
@@ -227,7 +229,6 @@ def create_app(
         outcomes.close()
         followers.close()
         completeness.close()
-        lists.close()
         if producer is not None:
             await run_in_threadpool(producer.close)
         if topic_records is not None:
@@ -257,7 +258,7 @@ def create_app(
         metrics=metrics.registry_of_all(
             reported_metrics(
                 progress,
-                store,
+                view,
                 clock,
                 runner_timeout_ms=settings.runner_timeout_ms,
                 declared=declared,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from braid.lake import Clock, LakeError
-from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore, stream_key
+from braid.registry.store.registry_view import RegistryView
 from braid.schemas import RunnerProgress, StreamState
 from braid.service.access.refreshed import Refreshed, RefreshTimes
 from braid.service.control.stream_status import unreported_state
@@ -33,7 +33,7 @@ class Declared:
     streams: Mapping[str, StreamState]
 
 
-def declared_streams(registry: RegistryStore) -> Refreshed[Declared]:
+def declared_streams(registry: RegistryView) -> Refreshed[Declared]:
     """Return the streams that are registered, as of the last seconds once they are followed. Close it at the end."""
 
     def load() -> Declared:
@@ -54,7 +54,7 @@ def declared_streams(registry: RegistryStore) -> Refreshed[Declared]:
 
 def reported_metrics(
     progress: ProgressStore,
-    registry: RegistryStore,
+    registry: RegistryView,
     clock: Clock,
     *,
     runner_timeout_ms: int,
@@ -72,7 +72,7 @@ def reported_metrics(
 
     def reports() -> Sequence[RunnerProgress]:
         runners = progress.read_all().runners
-        known = frozenset(registry.identifiers())
+        known = frozenset(registry.tables().identifiers)
         return [_registered(runner, known, declared.current()) for runner in runners]
 
     def states() -> Mapping[str, StreamState]:

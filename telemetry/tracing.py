@@ -22,6 +22,7 @@ _STORAGE_CALLS: Final = frozenset(
         "delete",
         "exists",
         "list",
+        "list_tree",
         "open_input",
         "open_output",
         "overwrite",

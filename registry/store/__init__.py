@@ -3,6 +3,7 @@
 | module | what |
 |---|---|
 | `documents`, `document_writer` | the documents of tables; their changes by compare-and-swap |
+| `change_log`, `registry_view` | counted changes of documents; all documents in memory, kept up by them |
 | `versions` | a document whose versions are separate files |
 | `stored_documents` | the JSON of documents, which older and newer versions of the software share |
 | `revision`, `named_request` | preconditions of a change; requests that are applied once |

@@ -10,7 +10,8 @@ write of the same declaration would look the same.
 A version also holds the newest entry of the audit log. The writer of the next entry first keeps this one in `audit_log`.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,7 @@ from braid.registry.errors import FeaturesMissing, RegistryConflict
 from braid.registry.store import paths
 from braid.registry.store.access_tokens import AccessTokens
 from braid.registry.store.audit_log import AuditLog, AuditNote
+from braid.registry.store.change_log import ChangeLog
 from braid.registry.store.document_changes import bounded_changes, document_changes
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.new_names import NewNames
@@ -37,6 +39,8 @@ from braid.registry.store.stored_documents import (
 from braid.registry.store.versions import Versioned, VersionedFile
 from braid.schemas import AuditChange, AuditEntry, TableDocument
 
+_LOG = logging.getLogger(__name__)
+
 __all__ = ["RegisteredTables", "RegistryStore", "Versioned"]
 
 
@@ -48,11 +52,19 @@ class RegisteredTables:
         documents: The documents that can be read, in the order of identifiers.
         unreadable: The errors of documents that cannot be read, by `database.table`.
         newer: The errors of documents that need a newer version of this software, by `database.table`.
+        dropped: The tables of which only the mark of a drop is left, as `database.table`.
     """
 
     documents: tuple[TableDocument, ...]
     unreadable: Mapping[str, LakeError]
     newer: Mapping[str, FeaturesMissing] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def identifiers(self) -> list[str]:
+        """`database.table` of every table with a document or the mark of a drop, in alphabetical order."""
+        names = (document.identifier for document in self.documents)
+        return sorted([*names, *self.unreadable, *self.newer, *self.dropped])
 
 
 class RegistryStore:
@@ -79,6 +91,16 @@ class RegistryStore:
         self._warehouse = warehouse
         self._clock = clock
         self.audit = AuditLog(file_io, warehouse, clock, retention_ms=audit_retention_ms)
+        self.changes = ChangeLog(file_io, warehouse, clock)
+        self._on_change: list[Callable[[str], None]] = []
+
+    def notify(self, changed: Callable[[str], None]) -> None:
+        """Call a function with `database.table` after each change of a table's document through this object.
+
+        Args:
+            changed: Called in the thread of the change; must neither wait nor raise.
+        """
+        self._on_change.append(changed)
 
     def leases(self) -> LeaseStore:
         """Return the leases of the same warehouse."""
@@ -98,7 +120,7 @@ class RegistryStore:
         return sorted(entry.name for entry in entries if entry.is_directory)
 
     def tables(self) -> RegisteredTables:
-        """Return every table's newest document. One list and read per table.
+        """Return every table's newest document. One list and read per table: for those who look once (else `RegistryView`).
 
         Raises:
             StorageUnavailable: Storage does not answer: no table's document is known then.
@@ -106,6 +128,7 @@ class RegistryStore:
         documents: list[TableDocument] = []
         unreadable: dict[str, LakeError] = {}
         newer: dict[str, FeaturesMissing] = {}
+        dropped: list[str] = []
         for identifier in self.identifiers():
             try:
                 versioned = self.table(identifier)
@@ -120,7 +143,11 @@ class RegistryStore:
                 continue
             if versioned is not None:
                 documents.append(versioned.value)
-        return RegisteredTables(documents=tuple(documents), unreadable=unreadable, newer=newer)
+            else:
+                dropped.append(identifier)
+        return RegisteredTables(
+            documents=tuple(documents), unreadable=unreadable, newer=newer, dropped=tuple(dropped)
+        )
 
     def table(self, identifier: str) -> Versioned[TableDocument] | None:
         """Return a table's newest document and its version; None when the table is not registered.
@@ -135,10 +162,12 @@ class RegistryStore:
         stored = self.stored(identifier)
         if stored is None or stored.value.pending is None:
             return stored
-        document = effective_document(
-            stored.value, lambda schema_id: self._schema(identifier, schema_id)
-        )
-        return Versioned(version=stored.version, value=document)
+        return Versioned(version=stored.version, value=self.effective(stored.value))
+
+    def effective(self, document: TableDocument) -> TableDocument:
+        """Return what is in effect of a document as stored; looks for the schema of a pending change."""
+        identifier = document.identifier
+        return effective_document(document, lambda schema_id: self._schema(identifier, schema_id))
 
     def stored(self, identifier: str) -> Versioned[TableDocument] | None:
         """Return the newest document as stored, pending change included; None when there is none.
@@ -150,13 +179,21 @@ class RegistryStore:
             FeaturesMissing: Only a newer version can read the document.
         """
         newest = self.newest(identifier)
-        if newest is None:
+        document = None if newest is None else self.parsed(identifier, newest)
+        if newest is None or document is None:
             return None
-        if is_dropped(newest.value):
-            return None
-        what = f"registry document {identifier}, version {newest.version}"
-        document = parse_document(newest.value, what=what)
         return Versioned(version=newest.version, value=document)
+
+    def parsed(self, identifier: str, version: Versioned[bytes]) -> TableDocument | None:
+        """Return the document of a version as stored; None: it is the mark of a dropped table. Raises what `stored` raises."""
+        if is_dropped(version.value):
+            return None
+        what = f"registry document {identifier}, version {version.version}"
+        return parse_document(version.value, what=what)
+
+    def read_version(self, identifier: str, version: int) -> bytes | None:
+        """Return one version as its bytes; None when it does not exist, or not any more."""
+        return self._file(identifier).read(version)
 
     def newest(self, identifier: str) -> Versioned[bytes] | None:
         """Return the newest version as its bytes, which may be the mark of a dropped table; None when there is none."""
@@ -235,6 +272,7 @@ class RegistryStore:
             return marked
         if file.latest() == marked:
             file.create(version + 1, superseded)
+            self._count(identifier)
             message = f"the document of {identifier} belongs to a table that was created meanwhile"
             raise RegistryConflict(message)
         return marked
@@ -257,6 +295,7 @@ class RegistryStore:
         # no storage deletes a directory on the condition that it is empty.
         if file.latest() is None:
             self._file_io.delete_tree(paths.table_directory(self._warehouse, identifier))
+        self._count(identifier)
 
     def held_entry(self, identifier: str, version: Versioned[bytes]) -> dict[str, Any] | None:
         """Return the entry of the audit log that a version holds, as it is stored; None if it holds none.
@@ -308,6 +347,21 @@ class RegistryStore:
         if not self._file(identifier).create(version, data):
             message = f"version {version} of the document of {identifier} was written by another process meanwhile"
             raise RegistryConflict(message)
+        self._count(identifier)
+
+    def _count(self, identifier: str) -> None:
+        """Count a change that has been made, so that other processes see it at once."""
+        for changed in self._on_change:
+            changed(identifier)
+        try:
+            self.changes.append([identifier])
+        except (LakeError, OSError) as error:
+            # The change itself is made, and a failure of the request would say that it is not.
+            _LOG.warning(
+                "other processes see a change late: it could not be counted table=%s error=%s",
+                identifier,
+                error,
+            )
 
     def _schema(self, identifier: str, schema_id: int) -> TableSchema | None:
         catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._clock)

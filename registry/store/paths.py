@@ -20,6 +20,11 @@ def table_directory(warehouse: str, identifier: str) -> str:
     return f"{tables_directory(warehouse)}/{identifier}"
 
 
+def changes_directory(warehouse: str) -> str:
+    """Return the directory with the counted changes of tables' documents."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/changes"
+
+
 def runners_directory(warehouse: str) -> str:
     """Return the directory with one progress document per runner."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/runners"

@@ -43,6 +43,12 @@ class Versioned(Generic[ValueT]):
     modified_ms: int = field(default=0, compare=False)
 
 
+def version_number(name: str) -> int | None:
+    """Return the number of the version that a file of this name holds; None: it holds none."""
+    stem = name.removesuffix(SUFFIX)
+    return int(stem) if stem != name and stem.isdigit() else None
+
+
 class VersionedFile:
     """One versioned document: a directory of numbered files."""
 
@@ -53,8 +59,17 @@ class VersionedFile:
         *,
         clock: Clock,
         kept_versions: int = KEPT_VERSIONS,
-        kept_ms: int = KEPT_MS,
+        kept_ms: int | None = KEPT_MS,
     ) -> None:
+        """Create the object; reads nothing yet.
+
+        Args:
+            file_io: Storage.
+            directory: The directory of the versions.
+            clock: Tells the age of superseded versions.
+            kept_versions: Superseded versions that are kept whatever their age.
+            kept_ms: Age up to which older ones are kept as well, milliseconds; None: they are deleted at once.
+        """
         self._file_io = file_io
         self._directory = directory
         self._clock = clock
@@ -74,6 +89,10 @@ class VersionedFile:
                 continue
             return Versioned(version=newest, value=data, modified_ms=versions[newest])
         raise FileNotFoundError(self._directory)
+
+    def newest_number(self) -> int:
+        """Return the number of the newest version; 0 when there is none. One list."""
+        return max(self._versions(), default=0)
 
     def read(self, version: int) -> bytes | None:
         """Return a version; None when it does not exist, or not any more."""
@@ -135,16 +154,16 @@ class VersionedFile:
         for version, successor in list(superseded)[: -self._kept_versions]:
             # The age of a superseded version counts from its successor's creation: until then it was
             # the newest, which readers may have listed.
-            if versions[successor] + self._kept_ms >= now_ms:
+            if self._kept_ms is not None and versions[successor] + self._kept_ms >= now_ms:
                 break  # deletion in order, from the oldest on, leaves no hole between kept versions
             self._file_io.delete(self._path(version))
 
     def _versions(self) -> dict[int, int]:
         """Return the modification time in milliseconds since the epoch, by version."""
         return {
-            int(name.removesuffix(SUFFIX)): status.modified_ms
+            number: status.modified_ms
             for status in self._file_io.list(self._directory)
-            if (name := status.name).removesuffix(SUFFIX).isdigit() and name.endswith(SUFFIX)
+            if (number := version_number(status.name)) is not None
         }
 
     def _path(self, version: int) -> str:

@@ -2,7 +2,7 @@
 
 import errno
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from typing import Final, TypeVar
@@ -134,6 +134,9 @@ class FaultyFileIO:
 
     def list(self, path: str) -> list[FileStatus]:
         return self._call("list", path, lambda: self._inner.list(path))
+
+    def list_tree(self, path: str) -> Sequence[FileStatus]:
+        return self._call("list_tree", path, lambda: self._inner.list_tree(path))
 
     def exists(self, path: str) -> bool:
         return self._call("exists", path, lambda: self._inner.exists(path))

@@ -23,10 +23,10 @@ import os
 import random as random_module
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import obstore
 import pyarrow as pa
@@ -195,12 +195,7 @@ class ObjectStoreFileIO:
         )
         key = parse_object_address(path).key
         files = [
-            FileStatus(
-                path=f"{root}/{meta['path']}",
-                size=meta["size"],
-                modified_ms=int(meta["last_modified"].timestamp() * 1000),
-                is_directory=False,
-            )
+            _file_status(root, meta)
             for meta in found["objects"]
             # Other tools create empty objects as directories.
             if meta["path"] != key
@@ -210,6 +205,21 @@ class ObjectStoreFileIO:
             for prefix in found["common_prefixes"]
         ]
         return sorted(files + directories, key=lambda status: status.path)
+
+    def list_tree(self, path: str) -> Sequence[FileStatus]:
+        """Return all files below a directory (see `FileIO`)."""
+        address = parse_object_address(path)
+        found = self._retried(
+            path,
+            lambda store, key: [
+                meta
+                for page in obstore.list(store, f"{key}/" if key else None)
+                for meta in page
+                if meta["path"] != key
+            ],
+        )
+        files = [_file_status(address.root, meta) for meta in found]
+        return sorted(files, key=lambda status: status.path)
 
     def exists(self, path: str) -> bool:
         """Return whether a file exists (see `FileIO`)."""
@@ -340,6 +350,15 @@ def _check_process() -> None:
         )
         message = "an object store cannot be used in this forked process"
         raise InvalidRequest(message, problems=[problem])
+
+
+def _file_status(root: str, meta: Mapping[str, Any]) -> FileStatus:
+    return FileStatus(
+        path=f"{root}/{meta['path']}",
+        size=meta["size"],
+        modified_ms=int(meta["last_modified"].timestamp() * 1000),
+        is_directory=False,
+    )
 
 
 def _put_if_absent(store: ObjectStore, key: str, data: bytes) -> bool:

@@ -21,6 +21,7 @@ Reads and writes of files that `open_input` and `open_output` return may also ra
 `OSError`.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -135,6 +136,13 @@ class FileIO(Protocol):
 
     def list(self, path: str) -> list[FileStatus]:
         """Return the direct children of a directory in the order of their names; [] when absent."""
+        ...
+
+    def list_tree(self, path: str) -> Sequence[FileStatus]:
+        """Return all files below a directory, whatever their depth, in the order of their paths; [] when absent.
+
+        An object store answers with a request per 1,000 files, a disk with a system call per directory.
+        """
         ...
 
     def exists(self, path: str) -> bool:

@@ -19,7 +19,7 @@ A power failure may undo everything that was not synced. Hence the order of ever
 import contextlib
 import errno
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Final
@@ -154,6 +154,18 @@ class LocalFileIO:
             )
             for entry in sorted(found, key=lambda entry: entry.name)
         ]
+
+    def list_tree(self, path: str) -> Sequence[FileStatus]:
+        """Return all files below a directory (see `FileIO`)."""
+        found: list[FileStatus] = []
+        directories = [path]
+        while directories:
+            for entry in self.list(directories.pop()):
+                if entry.is_directory:
+                    directories.append(entry.path)
+                else:
+                    found.append(entry)
+        return sorted(found, key=lambda entry: entry.path)
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists (see `FileIO`)."""

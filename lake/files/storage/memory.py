@@ -1,7 +1,7 @@
 """Storage in memory for tests and simulations, with the guarantees of a disk except durability."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -78,6 +78,12 @@ class MemoryFileIO:
         with self._lock:
             names = sorted(self._children.get(directory, ()))
             return [self._status(f"{directory}/{name}") for name in names]
+
+    def list_tree(self, path: str) -> Sequence[FileStatus]:
+        """Return all files below a directory (see `FileIO`)."""
+        prefix = path.rstrip("/") + "/"
+        with self._lock:
+            return [self._status(name) for name in sorted(self._files) if name.startswith(prefix)]
 
     def exists(self, path: str) -> bool:
         """Return whether a file or directory exists (see `FileIO`)."""

@@ -1,19 +1,17 @@
 """Lists of the tables and streams of the warehouse, and of their declarations.
 
-A list of tables by name needs the names alone: one listing of storage. Everything else needs the documents of tables: a listing
-and a read for each, `READS_AT_ONCE` of them at a time in the whole process, and the reports of runners, which are read once a
-second at most. By name, a page reads only as many documents as it needs, `EXAMINED_MAX` at most; in another order all
-documents of the tables that `table` matches are read, `TABLES_MAX` at most.
+The documents of tables are in memory (`RegistryView`), so that a list takes one request to storage while nothing changes, and the
+reports of runners are read once a second at most. By name, a page examines only as many tables as it needs, `EXAMINED_MAX` at
+most; in another order all tables that `table` matches are examined, `TABLES_MAX` at most.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from braid.lake import Clock, LakeError, LimitExceeded
-from braid.registry.errors import FeaturesMissing
-from braid.registry.store.documents import RegistryStore
+from braid.lake import Clock, LimitExceeded
+from braid.registry.store.documents import RegisteredTables
+from braid.registry.store.registry_view import RegistryView
 from braid.schemas import TableDocument
 from braid.schemas.declaration_document import TableDeclaration
 from braid.schemas.declaration_transfer import DeclarationPage, ExportedStream, UnreadableTable
@@ -35,10 +33,9 @@ from braid.service.control.lists.summaries import (
     worst_freshness,
 )
 
-READS_AT_ONCE: Final = 8
 EXAMINED_MAX: Final = 500
 TABLES_MAX: Final = 2_000
-_CHUNK: Final = 4 * READS_AT_ONCE
+_CHUNK: Final = 32
 _BETWEEN: Final = (
     "/"  # comes before every character of a name, so that the streams of a table stand together
 )
@@ -63,7 +60,7 @@ class ResourceLists:
 
     def __init__(
         self,
-        registry: RegistryStore,
+        registry: RegistryView,
         reports: RecentReports,
         clock: Clock,
         *,
@@ -72,7 +69,7 @@ class ResourceLists:
         """Create the lists.
 
         Args:
-            registry: Reads documents.
+            registry: The documents.
             reports: The reports of runners.
             clock: The clock.
             runner_timeout_ms: Age of a runner's last report from which it counts as gone, milliseconds.
@@ -81,40 +78,35 @@ class ResourceLists:
         self._reports = reports
         self._clock = clock
         self._runner_timeout_ms = runner_timeout_ms
-        self._threads = ThreadPoolExecutor(READS_AT_ONCE, thread_name_prefix="braid-list")
-
-    def close(self) -> None:
-        """End the threads."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def tables(self, query: ListQuery) -> TableList:
         """Return a page of tables.
 
         Raises:
             InvalidRequest: The page token does not belong to the request.
-            LimitExceeded: Too many tables would have to be read for this order.
+            LimitExceeded: Too many tables would have to be examined for this order.
             StorageUnavailable: Storage does not answer.
         """
-        meant = [
-            name
-            for name in self._registry.identifiers()
-            if query.admits_table(name) and query.admits_name(name.partition(".")[2])
-        ]
+        meant = {
+            name: read
+            for name, read in self._meant(query).items()
+            if query.admits_name(name.partition(".")[2])
+        }
         if not query.needs_documents:
             page = _page(query, ((_place(query, name, name), _named(name)) for name in meant))
         elif query.order.by == ListOrder.NAME:
             page = self._by_name(query, meant, self._table_entries)
         else:
-            page = _page(query, self._table_entries(query, self._all(meant)))
+            page = _page(query, self._table_entries(query, _all(meant)))
         return TableList(tables=page.entries, next_page_token=page.next_page_token)
 
     def streams(self, query: ListQuery) -> StreamSummaryList:
         """Return a page of the streams of all tables; raises what `tables` raises."""
-        meant = [name for name in self._registry.identifiers() if query.admits_table(name)]
+        meant = self._meant(query)
         if query.order.by == ListOrder.NAME:
             page = self._by_name(query, meant, self._stream_entries)
         else:
-            page = _page(query, self._stream_entries(query, self._all(meant)))
+            page = _page(query, self._stream_entries(query, _all(meant)))
         return StreamSummaryList(streams=page.entries, next_page_token=page.next_page_token)
 
     def declarations(self, query: ListQuery) -> DeclarationPage:
@@ -122,8 +114,7 @@ class ResourceLists:
 
         The declarations of a table are those of one moment, unless they are on two pages.
         """
-        meant = [name for name in self._registry.identifiers() if query.admits_table(name)]
-        page = self._by_name(query, meant, _declarations)
+        page = self._by_name(query, self._meant(query), _declarations)
         return DeclarationPage(
             declarations=tuple(one for one in page.entries if not isinstance(one, UnreadableTable)),
             unreadable=tuple(one for one in page.entries if isinstance(one, UnreadableTable)),
@@ -133,10 +124,10 @@ class ResourceLists:
     def _by_name(
         self,
         query: ListQuery,
-        meant: Sequence[str],
+        meant: Mapping[str, _Read | None],
         entries_of: Callable[[ListQuery, Sequence[_Read]], Iterable[tuple[Place, EntryT]]],
     ) -> Page[EntryT]:
-        """Return a page in the order of names, for which tables are read until the page is full."""
+        """Return a page in the order of names, for which tables are examined until the page is full."""
         after, is_descending = _after(query), query.order.is_descending
         ordered = sorted(meant, reverse=is_descending)
         if after is not None:
@@ -147,40 +138,23 @@ class ResourceLists:
         examined = ordered[:EXAMINED_MAX]
         found: list[tuple[Place, EntryT]] = []
         for at in range(0, len(examined), _CHUNK):
-            chunk = self._read(examined[at : at + _CHUNK])
+            read = (meant[name] for name in examined[at : at + _CHUNK])
+            chunk = [one for one in read if one is not None]
             found += [one for one in entries_of(query, chunk) if after is None or one[0] > after]
             if len(found) > query.page_size:
                 break
         page = page_of(found, after=None, page_size=query.page_size, digest=query.digest)
         if page.next_page_token is None and len(examined) < len(ordered):
-            # A short page: the next one begins after the last table that was read.
+            # A short page: the next one begins after the last table that was examined.
             last = examined[-1] if is_descending else f"{examined[-1]}{_BETWEEN}{_LAST}"
             token = token_of(_place(query, last, last), query.digest)
             return Page(entries=page.entries, next_page_token=token)
         return page
 
-    def _all(self, meant: Sequence[str]) -> Sequence[_Read]:
-        if len(meant) > TABLES_MAX:
-            message = (
-                f"{len(meant)} tables would have to be read for a list in this order; the limit is {TABLES_MAX}\n"
-                "hint: choose tables by `table=shop.*`, or order the list by name"
-            )
-            raise LimitExceeded(message)
-        return self._read(meant)
-
-    def _read(self, identifiers: Sequence[str]) -> Sequence[_Read]:
-        """Return the tables with their documents; those that were dropped meanwhile are left out."""
-        found = self._threads.map(self._read_one, identifiers)
-        return [one for one in found if one is not None]
-
-    def _read_one(self, identifier: str) -> _Read | None:
-        try:
-            found = self._registry.table(identifier)
-        except (LakeError, FeaturesMissing) as error:
-            if isinstance(error, LakeError) and error.retryable:
-                raise  # in an outage nothing is known about the table
-            return _Read(identifier=identifier, error=str(error))
-        return None if found is None else _Read(identifier=identifier, document=found.value)
+    def _meant(self, query: ListQuery) -> Mapping[str, _Read | None]:
+        """Return the tables that `query.table` matches and the client may read; None for one that was dropped."""
+        found = _by_identifier(self._registry.tables())
+        return {name: read for name, read in found.items() if query.admits_table(name)}
 
     def _table_entries(
         self, query: ListQuery, read: Sequence[_Read]
@@ -242,6 +216,28 @@ class ResourceLists:
                         value = severity(state)
                 name = f"{document.identifier}{_BETWEEN}{spec.name}"
                 yield _place(query, name, value), each.summary(shows_status=query.shows_status)
+
+
+def _by_identifier(tables: RegisteredTables) -> Mapping[str, _Read | None]:
+    errors = {**tables.unreadable, **tables.newer}
+    return {
+        **{
+            one.identifier: _Read(identifier=one.identifier, document=one)
+            for one in tables.documents
+        },
+        **{name: _Read(identifier=name, error=str(error)) for name, error in errors.items()},
+        **dict.fromkeys(tables.dropped),
+    }
+
+
+def _all(meant: Mapping[str, _Read | None]) -> Sequence[_Read]:
+    if len(meant) > TABLES_MAX:
+        message = (
+            f"{len(meant)} tables would have to be examined for a list in this order; the limit is {TABLES_MAX}\n"
+            "hint: choose tables by `table=shop.*`, or order the list by name"
+        )
+        raise LimitExceeded(message)
+    return [one for one in meant.values() if one is not None]
 
 
 def _declarations(

@@ -17,6 +17,7 @@ from braid.registry.layout.stream_columns import stream_columns
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.named_request import NamedRequest
+from braid.registry.store.registry_view import RegistryView
 from braid.registry.store.revision import Precondition
 from braid.schemas import SchemaChanges
 from tests.support.faulty_file_io import Died, FaultyFileIO, Moment
@@ -282,6 +283,25 @@ def test_a_reader_takes_document_and_schema_of_one_moment(given: MemoryFileIO) -
 
         file_io.before = before
         assert fits(Shop(file_io).state()), number
+
+
+def test_a_view_of_all_tables_has_at_each_call_what_is_in_effect(given: MemoryFileIO) -> None:
+    file_io = FaultyFileIO(given)
+    view = RegistryView(Shop(given).store, given, "/w")
+    seen: list[bool] = []
+
+    def compare(_: int, method: str, path: str) -> None:
+        tables = view.tables()
+        # A version that is written and not counted yet is not seen: the other one is in effect, or nothing has changed.
+        if "/changes/" not in path:
+            assert tables == Shop(given).store.tables(), (method, path)
+        seen.append("settled" in tables.documents[0].table.column_names)
+
+    file_io.before = compare
+    Shop(file_io).registrar.alter(ORDERS, plan(RENAME, ADD))
+
+    assert seen == sorted(seen), "once it is made it stays"
+    assert set(seen) == {False, True}
 
 
 def test_a_proposal_that_was_left_and_overtaken_is_never_in_effect(given: MemoryFileIO) -> None:

@@ -6,6 +6,7 @@ from braid.lake import ManualClock, MemoryFileIO
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore
+from braid.registry.store.registry_view import RegistryView
 from braid.schemas import (
     DesiredState,
     RunnerProgress,
@@ -37,10 +38,9 @@ def test_streams_without_a_runner_are_waited_for_only_while_they_are_registered_
         )
     )
     clock.advance(ms=60_000)
-    declared = declared_streams(registry)
-    metrics = reported_metrics(
-        progress, registry, clock, runner_timeout_ms=15_000, declared=declared
-    )
+    view = RegistryView(registry, file_io, "/w")
+    declared = declared_streams(view)
+    metrics = reported_metrics(progress, view, clock, runner_timeout_ms=15_000, declared=declared)
 
     def states() -> dict[str, str]:
         found = {one.name: one.samples for one in metrics.collect()}["braid_stream_state"]

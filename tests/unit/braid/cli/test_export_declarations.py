@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from braid.lake import SystemClock
+from braid.registry.store.change_log import ChangeLog
 from tests.support.fed_table import FedTable
 
 Run = Callable[..., Any]
@@ -56,6 +58,7 @@ def test_names_and_records(braid: Run) -> None:
 def test_a_table_that_cannot_be_read_is_named(braid: Run, bed: FedTable) -> None:
     path = "/w/_braid/tables/shop.orders/00000000000000000099.json"
     bed.file_io.create_exclusive(path, b"{}")
+    ChangeLog(bed.file_io, "/w", SystemClock()).append(["shop.orders"])
 
     exported = braid("export")
 

@@ -16,7 +16,9 @@ from braid.schemas import (
     StreamState,
     TableProgress,
 )
+from braid.service.app import create_app
 from braid.service.control.page_token import decode_token, encode_token
+from braid.service.settings import ServiceSettings
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -282,3 +284,18 @@ def test_every_aggregate_function_is_listed_with_its_options(fleet: HttpClient) 
 
 def test_clusters_are_named_without_addresses(fleet: HttpClient) -> None:
     assert fleet.get("/v1/clusters").json() == {"clusters": [], "schema_registries": []}
+
+
+def test_a_change_through_one_service_is_in_the_lists_of_every_other(
+    fleet: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    app = create_app(ServiceSettings(warehouse="/w"), file_io=file_io, clock=clock)
+    other = HttpClient(app)
+    assert names(other, "") == ALL
+
+    fleet.post("/v1/tables/shop/a/streams/sales/stop").raise_for_status()
+    listed = other.get("/v1/streams?table=shop.a").json()["streams"]
+    fleet.delete("/v1/tables/shop/a/streams/sales").raise_for_status()
+
+    assert [one["name"] for one in listed if one["desired_state"] == "STOPPED"] == ["sales"]
+    assert names(other, "") == names(fleet, "") == [one for one in ALL if one != "a.sales"]

@@ -131,6 +131,18 @@ def test_a_listing_holds_direct_children_by_name(file_io: FileIO, root: str) -> 
     assert isinstance(found[0], FileStatus)
 
 
+def test_a_listing_of_a_tree_holds_files_of_any_depth(file_io: FileIO, root: str) -> None:
+    for name in ("d/b", "d/a/x/y", "d/a-b", "d2/c"):
+        file_io.write_new(f"{root}/{name}", b"12")
+
+    found = file_io.list_tree(f"{root}/d/")
+
+    assert [status.path.removeprefix(root) for status in found] == ["/d/a-b", "/d/a/x/y", "/d/b"]
+    assert {(status.size, status.is_directory) for status in found} == {(2, False)}
+    assert min(status.modified_ms for status in found) > 0
+    assert list(file_io.list_tree(f"{root}/absent")) == []
+
+
 def test_deleting_a_file_returns_whether_it_existed(file_io: FileIO, root: str) -> None:
     file_io.write_new(f"{root}/file", b"")
 
