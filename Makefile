@@ -31,8 +31,8 @@ demo-s3: jars ## The same with the warehouse on an S3 server
 test: classes peer ## Every test that guards a change (about 20 minutes)
 	@$(BIN)/python -m tests.side_by_side $(ARGS)
 
-unit: $(INSTALL) ## The fast tests: no Kafka, no Spark, no Java
-	@$(BIN)/python -m pytest -m "not integration and not spark and not interop and not slow and not benchmark and not soak and not cdc" $(ARGS)
+unit: $(INSTALL) ## The fast tests of tests/unit, under three minutes: no Kafka, no Spark, no Java
+	@$(BIN)/python -m tests.side_by_side --unit $(ARGS)
 
 check: $(INSTALL) ## Format, lint, types, import rules
 	@$(BIN)/ruff format --check .

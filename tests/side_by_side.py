@@ -6,6 +6,8 @@ share Spark and a broker, and the ones that start their own. The others are four
 cores busy to the end; each part collects the files that it has tests in, and no others. With arguments, which go
 to each part, those with servers are one part and the others too, and each part collects what they name. With a choice of markers (`-m`), or
 on one core, there is one process.
+
+`--unit` as the first argument runs the fast tests of `tests/unit`, in two parts; with more arguments, those that they name.
 """
 
 import os
@@ -31,6 +33,9 @@ ALONE = tuple(f"tests/integration/test_{name}.py" for name in ("chaos", "flights
 WITH_A_BROWSER = "tests/console/"
 """Folder of tests that need what only a system's package manager has: `make console-test` runs them."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
+FAST = f"{OTHERS} and not slow"
+UNIT_BESIDE = ("tests/unit/lake", "tests/unit/registry", "tests/unit/formats")
+"""Folders of `tests/unit` whose fast tests take about as long as all others of it."""
 WHOLLY_BESIDE = ("tests/integration", "tests/interop")
 """Folders in which every test has one of those markers."""
 LONG = (
@@ -51,6 +56,8 @@ ENVIRONMENT = {
 
 def main(arguments: Sequence[str]) -> int:
     """Return pytest's exit code: 0 when every part passed."""
+    if arguments[:1] == ["--unit"]:
+        return _run_fast(arguments[1:])
     if (os.cpu_count() or 1) < 2 or any(argument.startswith("-m") for argument in arguments):
         return _run(arguments)
     with ExitStack() as stack:
@@ -77,6 +84,15 @@ def main(arguments: Sequence[str]) -> int:
         codes += [process.wait() for process in beside]
     failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
     return failed[0] if failed else min(codes)
+
+
+def _run_fast(arguments: Sequence[str]) -> int:
+    if arguments:
+        return _run([*arguments, "-m", FAST])
+    ignored = [f"--ignore={folder}" for folder in UNIT_BESIDE]
+    with _running([*UNIT_BESIDE, "-m", FAST]) as beside:
+        codes = [_run(["tests/unit", *ignored, "-m", FAST]), beside.wait()]
+    return max(codes)
 
 
 def files_with(markers: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from tests.side_by_side import (
     BESIDE,
     ENVIRONMENT,
     LONG,
+    UNIT_BESIDE,
     WHOLLY_BESIDE,
     WITH_A_BROWSER,
     files_with,
@@ -21,6 +22,7 @@ SERVER = "import pytest\n\n@pytest.mark.integration\ndef test_two():\n    assert
 JAVA = SERVER.replace("integration", "interop").replace("two", "three")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "server", "java", "code"),
     [
@@ -58,7 +60,8 @@ def test_a_failure_of_any_part_is_the_exit_code(
 
 
 def test_the_folders_of_the_parts_are_there() -> None:
-    folders = [folder for folders in (*LONG, WHOLLY_BESIDE, [WITH_A_BROWSER]) for folder in folders]
+    chosen = (*LONG, UNIT_BESIDE, WHOLLY_BESIDE, [WITH_A_BROWSER])
+    folders = [folder for folders in chosen for folder in folders]
     assert [folder for folder in folders if not (CONFIG.parent / folder).is_dir()] == []
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from braid.lake import Catalog, ManualClock, MemoryFileIO
 
+pytestmark = pytest.mark.slow
+
 GROUPS = 1_000
 
 

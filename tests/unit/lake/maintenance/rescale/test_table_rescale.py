@@ -25,6 +25,8 @@ from braid.lake.snapshots.deletion_vectors import VectorStore, vector_entries
 from braid.lake.snapshots.manifest_store import ManifestStore
 from tests.given_tables import given_kinds
 
+pytestmark = pytest.mark.slow
+
 PARTITIONED = ("p",)
 
 
