@@ -1,4 +1,4 @@
-"""Metrics of a runner process: stages of micro-batches, commits and leases; and whether the runner is ready."""
+"""Metrics of a runner process: stages of micro-batches, commits and lost streams; and whether the runner is ready."""
 
 import time
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class RunnerMetrics:
     Attributes:
         registry: All of them.
         commit_attempts: Attempts of the commits of micro-batches.
-        lost_leases: Leases of streams that another runner has taken.
+        lost_streams: Streams that others have got although this runner had not let them go.
         not_ready: Why the runner is not ready; None: it is.
     """
 
@@ -45,9 +45,9 @@ class RunnerMetrics:
             registry=self.registry,
             buckets=_ATTEMPTS,
         )
-        self.lost_leases = Counter(
-            "braid_leases_lost_total",
-            "Leases of streams that the runner had and another one has taken, or that expired.",
+        self.lost_streams = Counter(
+            "braid_streams_lost_total",
+            "Streams that the runner had and that were given to others, because its heartbeats came too late.",
             registry=self.registry,
         )
         self.not_ready: str | None = STARTING

@@ -1,18 +1,19 @@
 """Runner: keeps the running queries of one process equal to the registry.
 
-One Spark driver, one thread per stream. A runner runs the queries of those streams that its settings admit and whose
-lease it gets. Any number of runners can work on one table, because nothing but the table connects their queries. For
-the same streams, and for admitted ones that are stopped or completed, it lists and replays dead letters (`LetterDesk`).
-It maintains the tables of the streams whose leases it holds, unless its settings say otherwise.
+One Spark driver, one thread per stream. A runner runs the queries of those streams that the assignment gives it. Any number of
+runners can work on one table, because nothing but the table connects their queries. It maintains the tables of its streams,
+unless its settings say otherwise. It lists and replays dead letters (`LetterDesk`): of its streams, and of streams without a
+runner, such as stopped ones, if it is the first living runner that may have them.
 
-    registry ──► Runner.run ──► StreamSupervisor ──► Ingest ──► table
-                     │├──────────── progress document ◄──┘        ▲
-                     └└─────────► HostedTables: compaction ───────┘
+    registry ────► Runner.run ──► StreamSupervisor ──► Ingest ──► table
+    assignment ──►  │││├──────────── heartbeat ◄────────┘          ▲
+                    └└└└─────────► HostedTables: compaction ───────┘
 """
 
 import logging
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
@@ -21,22 +22,32 @@ from braid.lake import Catalog, Clock, FileIO, LakeError
 from braid.pipelines.hosted_tables import HostedTables
 from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.metrics import ENDING, UNREAD, RunnerMetrics
+from braid.pipelines.placement.heartbeat import Heartbeat
+from braid.pipelines.placement.kept_reports import KeptReports
+from braid.pipelines.placement.runner_placement import RunnerPlacement
+from braid.pipelines.placement.stream_view import StreamView
 from braid.pipelines.replay.letter_desk import LetterDesk
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.stream.dead_letter_counts import reported_counts
 from braid.pipelines.stream.failure_log import FailureLog
+from braid.pipelines.stream.hosted_stream import QUERY_STOP_SECONDS_MAX, HostedStream
 from braid.pipelines.stream.stream_query import QueryStarter, RegisteredStream
 from braid.pipelines.stream.stream_supervisor import StreamSupervisor
-from braid.registry.errors import FeaturesMissing
+from braid.registry.errors import FeaturesMissing, RegistryError
+from braid.registry.placement.assignment import Member, PlaceState
+from braid.registry.store.assignments import AssignmentStore
 from braid.registry.store.documents import RegisteredTables, RegistryStore
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore, stream_key
 from braid.registry.store.registry_view import RegistryView
-from braid.registry.store.stored_documents import features_missing, missing_features
-from braid.schemas import RunnerProgress, StreamState
+from braid.registry.store.stored_documents import FEATURES, features_missing, missing_features
+from braid.registry.store.stream_holders import StreamHolders
+from braid.schemas import RunnerProgress, StreamProgress, StreamState
 
 _LOG = logging.getLogger(__name__)
-_QUERY_STOP_SECONDS_MAX = 60
+_KEPT_LOOK_MS = 60_000
+_IDLE_THREAD_SECONDS = 0.1  # one without a query ends at once
+_IDLE = (StreamState.UNASSIGNED, StreamState.STOPPED, StreamState.COMPLETED)
 
 
 class Runner:
@@ -58,7 +69,7 @@ class Runner:
             settings: The streams that the runner may host, and the intervals of its polls.
             starter: Starts the queries.
             file_io: The warehouse's storage.
-            clock: The clock for leases and progress.
+            clock: The clock for reports and waits.
             requests: Of the started queries for maintenance; None: they make none.
             metrics: Of the process; None: metrics that nobody sees.
         """
@@ -74,10 +85,37 @@ class Runner:
         self._owner = f"{settings.name}-{uuid4().hex[:12]}"
         self._started_ms = clock.now_ms()
         self._reading = FailureLog(_LOG, "registry cannot be read")
-        self._writing = FailureLog(_LOG, "progress cannot be written")
-        self._hosted: dict[str, _HostedStream] = {}
+        self._placing = FailureLog(_LOG, "the assignment of streams cannot be followed")
+        self._view = StreamView()
+        self._hosted: dict[str, HostedStream] = {}
+        self._kept = KeptReports({})
         self._unreadable: dict[str, str] = {}
         self._is_registry_read = False
+        self._reported: Mapping[str, StreamState] = {}
+        self._served: tuple[object, ...] | None = None
+        self._followed: tuple[int, int] | None = None
+        self._newer: Mapping[str, FeaturesMissing] = {}
+        self._heartbeat = Heartbeat(
+            self._progress,
+            name=settings.name,
+            ttl_ms=settings.lease_ttl_ms,
+            report=self.report,
+            clock=clock,
+        )
+        self._placement = RunnerPlacement(
+            AssignmentStore(file_io, warehouse, clock),
+            StreamHolders(file_io, warehouse, clock),
+            self._progress,
+            self._heartbeat,
+            name=settings.name,
+            member=Member(
+                owner=self._owner,
+                streams=settings.streams,
+                features=tuple(sorted(FEATURES)),
+                ttl_ms=settings.lease_ttl_ms,
+            ),
+            on_lost=self._metrics.lost_streams.inc,
+        )
         self._letters = LetterDesk(
             file_io=file_io, warehouse=warehouse, clusters=settings.clusters, clock=clock
         )
@@ -96,24 +134,44 @@ class Runner:
 
     def run(self, stop: threading.Event) -> None:
         """Follow the registry until `stop` is set, then stop every query and return."""
-        written_ms = 0
-        self._warn_of_namesake()
+        self._take_over_reports()
         try:
+            self._heartbeat.start(interval_ms=max(self._settings.progress_ms, 1))
             self._letters.start(interval_ms=self._settings.poll_ms)
             if self._maintenance is not None:
                 self._maintenance.start(interval_ms=self._settings.maintenance_ms)
             while not stop.is_set():
-                self._follow_registry()
+                self._step()
                 self._metrics.not_ready = None if self._is_registry_read else UNREAD
-                if self._maintenance is not None:
-                    self._maintenance.set_tables(self._hosted_tables())
-                # A negative difference: the clock was set back.
-                if not 0 <= self._clock.now_ms() - written_ms < self._settings.progress_ms:
-                    written_ms = self._clock.now_ms()
-                    self._write_progress()
                 stop.wait(self._settings.poll_ms / 1_000)
         finally:
             self._close()
+
+    def _step(self) -> None:
+        self._follow_registry()
+        needed = self._view.needed if self._is_registry_read else None
+        error: Exception | None = None
+        follows: tuple[Callable[[], None], ...] = (
+            partial(self._placement.step, needed),
+            # Also by what was known before: without heartbeats it is nothing, and the queries stop.
+            lambda: self._apply(self._placement.mine),
+        )
+        for follow in follows:
+            try:
+                follow()
+            except (LakeError, OSError, RegistryError) as caught:
+                error = error or caught
+        if error is None:
+            self._placing.note_success()
+        else:
+            self._placing.note_failure(error)
+        self._serve_letters()
+        if self._maintenance is not None:
+            self._maintenance.set_tables(self._hosted_tables())
+        states = {key: one.supervisor.progress.state for key, one in self._hosted.items()}
+        if states != self._reported:
+            self._reported = states
+            self._heartbeat.beat_soon()
 
     def _follow_registry(self) -> None:
         try:
@@ -122,28 +180,65 @@ class Runner:
             # Running queries continue: nothing is known to have changed.
             self._reading.note_failure(error)
             return
-        self._warn_of_unreadable({**tables.unreadable, **tables.newer, **_newer_streams(tables)})
         self._reading.note_success()
         self._is_registry_read = True
-        registered = {
-            stream_key(document.identifier, name): RegisteredStream(document=document, entry=entry)
-            for document in tables.documents
-            for name, entry in document.streams.items()
-            if self._settings.hosts(document.identifier, name)
-            and not missing_features(document, entry)
-        }
-        for key in registered.keys() - self._hosted.keys():
-            self._hosted[key] = self._host(registered[key])
-        for key, hosted in self._hosted.items():
-            # Queries of a table whose document cannot be read continue as they are.
-            if hosted.supervisor.table not in tables.unreadable:
-                hosted.set_registered(registered.get(key))
+        self._view.update(tables)
+        now_ms = self._clock.now_ms()
+        followed = (self._view.version, now_ms // _KEPT_LOOK_MS)
+        if followed != self._followed:
+            self._followed = followed
+            self._newer = _newer_streams(tables)
+            self._kept.update(self._view.entry, now_ms=now_ms)
+        self._warn_of_unreadable({**tables.unreadable, **tables.newer, **self._newer})
+
+    def _apply(self, mine: Mapping[str, PlaceState]) -> None:
+        """Start, adapt and stop queries as the assignment and the registry say, and let go of streams that have stopped."""
+        for key, hosted in list(self._hosted.items()):
+            if mine.get(key) is not PlaceState.ASSIGNED:
+                hosted.ask_to_stop()
+            elif not self._view.is_unreadable(key):
+                # Queries of a table whose document cannot be read continue as they are.
+                hosted.supervisor.set_registered(self._view.registered(key))
+                if key not in self._view.needed and hosted.supervisor.progress.state in _IDLE:
+                    hosted.ask_to_stop()
+                    hosted.join(_IDLE_THREAD_SECONDS)
+            if hosted.has_ended:
+                self._kept.keep(key, hosted.supervisor.progress)
+                del self._hosted[key]
+        free: list[str] = []
+        for key, state in mine.items():
+            if key in self._hosted:
+                if self._hosted[key].is_given_up:
+                    _LOG.error(
+                        "query did not stop within %d s stream=%s", QUERY_STOP_SECONDS_MAX, key
+                    )
+                    free.append(key)
+            elif state is PlaceState.REVOKING or self._is_unneeded(key):
+                free.append(key)
+            elif (registered := self._view.registered(key)) is not None:
+                self._hosted[key] = self._host(registered)
+                self._kept.drop(key)
+        if free:
+            self._placement.let_go(free)
+
+    def _is_unneeded(self, key: str) -> bool:
+        return (
+            self._is_registry_read
+            and key not in self._view.needed
+            and not self._view.is_unreadable(key)
+        )
+
+    def _serve_letters(self) -> None:
+        served = (self._view.version, self._placement.assignment, self._placement.alive)
+        if served == self._served:
+            return
+        self._served = served
+        mine, places = self._placement.mine, self._placement.assignment.streams
         self._letters.set_streams(
             {
-                key: (stream.document, stream.entry)
-                for key, stream in registered.items()
-                # A stream of another runner is served by that one.
-                if self._hosted[key].supervisor.progress.state is not StreamState.UNASSIGNED
+                need.key: (stream.document, stream.entry)
+                for need, stream in self._view.streams()
+                if need.key in mine or (need.key not in places and self._placement.serves(need))
             }
         )
 
@@ -157,40 +252,44 @@ class Runner:
                 )
         self._unreadable = reasons
 
-    def _host(self, registered: RegisteredStream) -> "_HostedStream":
-        key = stream_key(registered.document.identifier, registered.entry.spec.name)
+    def _host(self, registered: RegisteredStream) -> HostedStream:
+        table, stream = registered.document.identifier, registered.entry.spec.name
         supervisor = StreamSupervisor(
-            table=registered.document.identifier,
-            stream=registered.entry.spec.name,
-            owner=self._owner,
+            table=table,
+            stream=stream,
             starter=self._starter,
-            leases=self._leases,
-            lease_ttl_ms=self._settings.lease_ttl_ms,
+            contact=self._heartbeat,
             restarts=self._settings.restarts,
             measure_ms=self._settings.progress_ms,
             clock=self._clock,
-            dead_letters=partial(self._reported_dead_letters, key),
-            on_lost_lease=self._metrics.lost_leases.inc,
+            dead_letters=partial(self._reported_dead_letters, stream_key(table, stream)),
+            older_holder=partial(self._older_holder, table, stream),
         )
-        return _HostedStream(supervisor, poll_ms=self._settings.poll_ms)
+        return HostedStream(supervisor, registered, poll_ms=self._settings.poll_ms)
+
+    def _older_holder(self, table: str, stream: str) -> str | None:
+        lease = self._leases.holder(table, stream)
+        return None if lease is None else lease.owner
 
     def _hosted_tables(self) -> set[str]:
-        """Return the tables of the streams whose leases this runner holds now."""
-        others = (StreamState.UNASSIGNED, StreamState.STOPPED, StreamState.COMPLETED)
+        """Return the tables of the streams that this runner works on now."""
         supervisors = [hosted.supervisor for hosted in self._hosted.values()]
-        return {one.table for one in supervisors if one.progress.state not in others}
+        return {one.table for one in supervisors if one.progress.state not in _IDLE}
 
-    def _warn_of_namesake(self) -> None:
-        """Warn when a living runner may have the same name: the two would overwrite each other's reports."""
+    def _take_over_reports(self) -> None:
+        """Go on with the reports of the process that had the name before; warn if it is alive, and of an earlier version."""
+        name, now_ms = self._settings.name, self._clock.now_ms()
         try:
             runners = self._progress.read_all().runners
         except (LakeError, OSError) as error:
             _LOG.warning("progress cannot be read error=%s", error)
             return
-        name, now_ms = self._settings.name, self._clock.now_ms()
         for other in runners:
+            if other.runner != name:
+                continue
+            self._kept = KeptReports(other.streams)
             silent_ms = now_ms - other.updated_ms
-            if other.runner == name and silent_ms < self._settings.lease_ttl_ms:
+            if other.owner is None and silent_ms < self._settings.lease_ttl_ms:
                 _LOG.warning(
                     "another runner of this name reported %d ms ago name=%s its_start=%s "
                     "our_start=%s: unless the other has just ended, give each runner a name of its own, "
@@ -202,50 +301,86 @@ class Runner:
                 )
 
     def _reported_dead_letters(self, key: str) -> dict[str, int]:
+        own = self._kept.reports.get(key)
         try:
-            return reported_counts(self._progress.read_all().runners, key)
+            runners = self._progress.read_all().runners
         except (LakeError, OSError) as error:
             _LOG.warning(
                 "dead letters by reason are counted from zero stream=%s error=%s", key, error
             )
-            return {}
+            runners = ()
+        # This process's may be newer than any that is written.
+        kept = {} if own is None else {key: own}
+        return reported_counts([*runners, self._report(kept)], key)
 
     def report(self) -> RunnerProgress:
         """Return the report of now; for any thread."""
         hosted = list(self._hosted.items())  # the thread of `run` may add streams meanwhile
+        streams = dict(self._kept.reports)
+        streams.update((key, _with_runner(one.supervisor.progress)) for key, one in hosted)
+        return self._report(streams)
+
+    def _report(self, streams: Mapping[str, StreamProgress]) -> RunnerProgress:
         return RunnerProgress(
             runner=self._settings.name,
             started_ms=self._started_ms,
             updated_ms=self._clock.now_ms(),
-            streams={key: one.supervisor.progress for key, one in hosted},
+            streams=streams,
             tables={} if self._maintenance is None else self._maintenance.progress(),
+            owner=self._owner,
         )
 
-    def _write_progress(self) -> None:
+    def _give_away(self) -> None:
+        """Let other runners take the streams one by one, as long as the settings say; what is left is released at once."""
+        end_s = time.monotonic() + self._settings.drain_seconds
         try:
-            self._progress.write(self.report())
-        except (LakeError, OSError) as error:
-            self._writing.note_failure(error)
-        else:
-            self._writing.note_success()
+            if self._placement.can_give(self._view.needed) and self._settings.drain_seconds > 0:
+                self._placement.ask_to_leave()
+            else:
+                return
+        except (LakeError, OSError, RegistryError) as error:
+            self._placing.note_failure(error)
+            return
+        while time.monotonic() < end_s and self._placement.can_give(self._view.needed):
+            self._step()
+            time.sleep(self._settings.poll_ms / 1_000)
+
+    def _stop_all(self) -> None:
+        for hosted in self._hosted.values():
+            hosted.ask_to_stop()
 
     def _close(self) -> None:
         self._metrics.not_ready = ENDING
+        self._give_away()
         # All threads are asked to end before any is waited for: stopping a query takes seconds.
-        for hosted in self._hosted.values():
-            hosted.ask_to_stop()
+        self._stop_all()
         self._letters.ask_to_stop()
         if self._maintenance is not None:
             self._maintenance.ask_to_stop()
         for key, hosted in self._hosted.items():
-            if not hosted.join(_QUERY_STOP_SECONDS_MAX):
-                _LOG.error(
-                    "query did not stop within %d seconds stream=%s", _QUERY_STOP_SECONDS_MAX, key
-                )
+            if not hosted.join(QUERY_STOP_SECONDS_MAX):
+                _LOG.error("query did not stop within %d s stream=%s", QUERY_STOP_SECONDS_MAX, key)
+        try:
+            self._placement.leave()
+        except (LakeError, OSError, RegistryError) as error:
+            _LOG.warning(
+                "streams not released: others find out that this runner has ended error=%s", error
+            )
         if self._maintenance is not None:
             self._maintenance.close()
         self._letters.close()
-        self._write_progress()
+        self._heartbeat.close()
+        try:
+            self._progress.write(self.report())
+        except (LakeError, OSError) as error:
+            _LOG.warning("progress cannot be written error=%s", error)
+
+
+def _with_runner(progress: StreamProgress) -> StreamProgress:
+    """Return the report of a stream that this runner has not let go of yet: until then it is not stopped for anybody."""
+    if progress.state not in (StreamState.STOPPED, StreamState.COMPLETED):
+        return progress
+    return progress.model_copy(update={"state": StreamState.PAUSED})
 
 
 def _newer_streams(tables: RegisteredTables) -> dict[str, FeaturesMissing]:
@@ -260,49 +395,3 @@ def _newer_streams(tables: RegisteredTables) -> dict[str, FeaturesMissing]:
 
 def _moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1_000, tz=UTC).isoformat(timespec="milliseconds")
-
-
-class _HostedStream:
-    """A supervisor and its thread."""
-
-    def __init__(self, supervisor: StreamSupervisor, *, poll_ms: int) -> None:
-        self.supervisor = supervisor
-        self._poll_ms = poll_ms
-        self._stop = threading.Event()
-        # A daemon, so that a query that does not stop cannot keep the process alive.
-        self._thread = threading.Thread(
-            target=self._run, name=f"{supervisor.table}/{supervisor.stream}", daemon=True
-        )
-        self._started = False
-
-    def set_registered(self, registered: RegisteredStream | None) -> None:
-        """Pass on the stream's registration; the first one starts the thread."""
-        self.supervisor.set_registered(registered)
-        if not self._started:
-            self._started = True
-            self._thread.start()
-
-    def ask_to_stop(self) -> None:
-        """Ask the thread to end."""
-        self._stop.set()
-
-    def join(self, seconds: float) -> bool:
-        """Wait for the thread and return whether it has ended."""
-        if self._started:
-            self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        failures = FailureLog(_LOG, f"step failed stream={self._thread.name}")
-        while not self._stop.is_set():
-            try:
-                self.supervisor.step()
-            except Exception as error:  # noqa: BLE001 - one stream's failure stays its own
-                failures.note_failure(error)
-            else:
-                failures.note_success()
-            self._stop.wait(self._poll_ms / 1_000)
-        try:
-            self.supervisor.close()
-        except Exception as error:  # noqa: BLE001 - Spark may be gone already: so is the query
-            _LOG.warning("query could not be stopped stream=%s error=%s", self._thread.name, error)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 
-LEASE_TTL_MS = 15_000  # a lease is renewed after a third of it
+LEASE_TTL_MS = 15_000  # heartbeats come every PROGRESS_MS, renewals of a lease after a third of it
 PROGRESS_MS = 2_000
 REGISTRY_POLL_MS = 500
 MAINTENANCE_MS = 1_000
@@ -79,9 +79,10 @@ class RunnerSettings:
         memory: Heap of Spark's JVM, as Spark writes it.
         work_dir: Scratch and checkpoints, emptied of both at each start; None: a
             temporary directory that is removed at the end.
-        lease_ttl_ms: How long a runner keeps its streams without renewing their leases.
+        lease_ttl_ms: How long a runner keeps its streams without a heartbeat, and tables without renewing their leases.
         poll_ms: Interval between two polls of the registry and the queries, milliseconds.
-        progress_ms: Interval between two writes of the progress document, milliseconds.
+        progress_ms: Interval between two reports, which are the runner's heartbeats, milliseconds.
+        drain_seconds: How long a runner that is asked to end lets others take its streams one by one, seconds.
         budget: Dead letters allowed in one micro-batch of a stream that declares no budget.
         restarts: When failed queries start again.
         maintains: Whether the runner compacts and expires the tables whose streams it hosts.
@@ -103,6 +104,7 @@ class RunnerSettings:
     lease_ttl_ms: int = LEASE_TTL_MS
     poll_ms: int = REGISTRY_POLL_MS
     progress_ms: int = PROGRESS_MS
+    drain_seconds: float = 5
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
     restarts: RestartPolicy = field(default_factory=RestartPolicy)
     maintains: bool = True
@@ -121,11 +123,3 @@ class RunnerSettings:
         """
         assert 0 < self.max_share <= 1, self.max_share
         return math.ceil(self.cores / self.max_share)
-
-    def hosts(self, table: str, stream: str) -> bool:
-        """Return whether the runner may host a stream.
-
-        >>> RunnerSettings(warehouse="/w", name="r", streams=("a.t/x",)).hosts("a.t", "y")
-        False
-        """
-        return not self.streams or table in self.streams or f"{table}/{stream}" in self.streams

@@ -16,8 +16,9 @@ From the top down; the folders import only what is below them:
 | `live_fields` | fields of a stream that a running query takes up |
 | `declared_table` | declaration and schema of a table as of one moment |
 | `alteration/` | changes of registered tables, with their schemas |
+| `placement/` | which runner has which stream |
 | `rules/` | the rules for declarations of tables and streams |
-| `store/` | versioned documents, leases and progress reports on storage |
+| `store/` | versioned documents, reports of runners and leases on storage |
 | `layout/` | columns and options of the table format for a declaration |
 | `names`, `errors` | rules for names; the errors of the registry |
 """

@@ -58,7 +58,7 @@ class PositionSetter:
         """Create a setter.
 
         Args:
-            store: The documents and leases.
+            store: The documents, and the holders of streams.
             open_table: Returns the table of an identifier.
             actor: Whom the audit log names as the one who moves the positions.
         """
@@ -138,11 +138,11 @@ class PositionSetter:
     def _check_stopped(self, document: TableDocument, stream: str) -> None:
         entry = entry_of(document, stream)
         check_features(document, entry)
-        lease = self._store.leases().holder(document.identifier, stream)
+        runner = self._store.holders().holder(document.identifier, stream)
         if entry.desired_state is not DesiredState.STOPPED:
             state = f"the desired state of the stream {stream} is {entry.desired_state.value}"
-        elif lease is not None:
-            state = f"the stream {stream} is not released yet, {lease.owner} holds it"
+        elif runner is not None:
+            state = f"the stream {stream} is not released yet, {runner} holds it"
         else:
             return
         message = f"{state}\nhint: stop it, and wait until its runner has released it"

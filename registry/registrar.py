@@ -145,7 +145,7 @@ class Registrar(TableRegistrar):
             actor: Whom the audit log names as the one who makes the changes.
         """
         super().__init__(store, catalog, clock, check_tests=check_tests, actor=actor)
-        self._leases = store.leases()
+        self._holders = store.holders()
         self._streams = StreamAdmission(clusters or KafkaClusters())
 
     def by(self, actor: Actor) -> "Registrar":
@@ -247,7 +247,7 @@ class Registrar(TableRegistrar):
             # Fenced before the entry is written: once a runner can start the new stream, no delayed
             # runner of a former owner may commit any more.
             former = former_owners(document, table, spec)
-            fence_streams(self._catalog, self._leases, identifier, former)
+            fence_streams(self._catalog, self._holders, identifier, former)
             return with_entry(document, new_entry(table, spec, definition, initial_state))
 
         changed_document = self._writer.change(
@@ -308,7 +308,7 @@ class Registrar(TableRegistrar):
             precondition.check(stream_revision(entry_of(document, stream)))
             stopped_entry(document, stream)
             # The epoch ends before the entry is removed: a delayed runner cannot commit afterwards.
-            fence_streams(self._catalog, self._leases, identifier, (stream,))
+            fence_streams(self._catalog, self._holders, identifier, (stream,))
             streams = {name: other for name, other in document.streams.items() if name != stream}
             return document.model_copy(update={"streams": streams})
 
@@ -326,7 +326,7 @@ class Registrar(TableRegistrar):
         check_features(document)
         try:
             entry = stopped_entry(document, stream)
-            check_released(self._leases, identifier, (stream,))
+            check_released(self._holders, identifier, (stream,))
         except StreamNotStopped as error:
             return refused_change(error, field="stream")
         return PlannedChange(effects=effects_of_deletion(entry))

@@ -3,7 +3,7 @@
 from braid.lake import Clock, FileIO
 from braid.registry.errors import StreamNotStopped
 from braid.registry.store.documents import RegistryStore
-from braid.registry.store.leases import LeaseStore
+from braid.registry.store.stream_holders import StreamHolders
 from braid.schemas import DesiredState
 
 
@@ -18,7 +18,7 @@ def check_streams_stopped(
         file_io: Storage.
         warehouse: Absolute path.
         identifier: `database.table`.
-        clock: Decides which leases have expired.
+        clock: Decides which runners are alive where storage has no clock.
 
     Raises:
         StreamNotStopped: The message names the streams, with their desired states or holders.
@@ -27,14 +27,14 @@ def check_streams_stopped(
     versioned = RegistryStore(file_io, warehouse, clock).table(identifier)
     if versioned is None:
         return
-    leases = LeaseStore(file_io, warehouse, clock)
+    entries = versioned.value.streams
+    held = StreamHolders(file_io, warehouse, clock).holders(identifier, *entries)
     running: list[str] = []
-    for name, entry in sorted(versioned.value.streams.items()):
-        lease = leases.holder(identifier, name)
+    for name, entry in sorted(entries.items()):
         if entry.desired_state is not DesiredState.STOPPED:
             running.append(f"{name} (desired state {entry.desired_state.value})")
-        elif lease is not None:
-            running.append(f"{name} (still held by {lease.owner})")
+        elif name in held:
+            running.append(f"{name} (still held by {held[name]})")
     if running:
         message = (
             f"streams of {identifier} are not stopped: {', '.join(running)}\n"

@@ -22,8 +22,8 @@ from braid.lake import (
 )
 from braid.registry.errors import StreamNotStopped
 from braid.registry.layout.column_functions import column_functions, why_repetition_matters
-from braid.registry.store.leases import LeaseStore
 from braid.registry.store.stored_documents import START_ANEW, features_of
+from braid.registry.store.stream_holders import StreamHolders
 from braid.schemas import (
     DesiredState,
     FieldProblem,
@@ -240,13 +240,13 @@ def new_entry(
 
 
 def fence_streams(
-    catalog: Catalog, leases: LeaseStore, identifier: str, streams: tuple[str, ...]
+    catalog: Catalog, holders: StreamHolders, identifier: str, streams: tuple[str, ...]
 ) -> None:
     """End the epochs of streams and of their backfills, so that no process commits for them without a new claim.
 
     Args:
         catalog: The warehouse's tables.
-        leases: The warehouse's leases.
+        holders: The holders of the warehouse's streams.
         identifier: `<database>.<table>`.
         streams: Their names.
 
@@ -254,9 +254,9 @@ def fence_streams(
         StreamNotStopped: A runner still holds one of them.
         LakeError: The end cannot be committed; call again.
     """
-    # The lease only gives a better answer than an error in a working runner; the data is protected by
+    # The holder only gives a better answer than an error in a working runner; the data is protected by
     # the commit below alone, which makes every later commit of the former epochs fail.
-    check_released(leases, identifier, streams)
+    check_released(holders, identifier, streams)
     if not streams:
         return
     try:
@@ -266,17 +266,17 @@ def fence_streams(
     table.committer().fence_streams(commit_user=COMMIT_USER, only=streams)
 
 
-def check_released(leases: LeaseStore, identifier: str, streams: tuple[str, ...]) -> None:
+def check_released(holders: StreamHolders, identifier: str, streams: tuple[str, ...]) -> None:
     """Check that no runner holds one of the streams.
 
     Raises:
         StreamNotStopped: A runner does.
     """
-    held = {name: leases.holder(identifier, name) for name in streams}
-    by_holder = [f"{name} (held by {lease.owner})" for name, lease in held.items() if lease]
+    held = holders.holders(identifier, *streams)
+    by_holder = [f"{name} (held by {runner})" for name, runner in held.items()]
     if by_holder:
         message = (
             f"streams of {identifier} are not released yet: {', '.join(by_holder)}\n"
-            "hint: wait until the runner has stopped, or until its lease has expired"
+            "hint: wait until the runner has stopped them; if it has died, for 15 seconds"
         )
         raise StreamNotStopped(message)

@@ -147,6 +147,7 @@ class StreamProgress(Contract):
         followed_ms: Time since when the stream writes by both, milliseconds since the epoch, UTC.
         topic_offsets: Bounds of the topic as last measured; kept when the query ends, unlike `end_offsets`.
         mirror: The mirror of the position in a consumer group; None: none is declared.
+        load: Fraction of the time that micro-batches took during the last minutes, 0..1.
     """
 
     state: StreamState
@@ -178,6 +179,7 @@ class StreamProgress(Contract):
     followed_ms: int | None = None
     topic_offsets: TopicOffsets | None = None
     mirror: MirrorProgress | None = None
+    load: float | None = None
 
 
 class TableProgress(Contract):
@@ -225,6 +227,7 @@ class RunnerProgress(Contract):
         updated_ms: Time of this report, milliseconds since the epoch, UTC.
         streams: The streams' reports by `<database>.<table>/<stream>`.
         tables: Reports of the tables that the runner compacts, by `<database>.<table>`.
+        owner: Id of the process, unique; None: of a version without assignments.
     """
 
     runner: str
@@ -232,3 +235,4 @@ class RunnerProgress(Contract):
     updated_ms: int
     streams: Mapping[str, StreamProgress] = Field(default_factory=dict)
     tables: Mapping[str, TableProgress] = Field(default_factory=dict)
+    owner: str | None = None

@@ -102,7 +102,7 @@ _RUNNER_AGE: Final = _gauge(
 )
 _HELD: Final = _gauge(
     "braid_runner_leases",
-    "Leases that the runner holds, by kind: stream, or maintenance of a table.",
+    "Streams that the runner has, and leases of tables' maintenance that it holds, by kind: stream, or maintenance.",
     ("runner", "kind"),
     _add,
 )

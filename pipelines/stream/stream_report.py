@@ -12,6 +12,7 @@ from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.stream.dead_letter_counts import counts_before
 from braid.pipelines.stream.group_mirror import MirrorState
+from braid.pipelines.stream.load_meter import LoadMeter
 from braid.schemas import (
     Account,
     BackPressure,
@@ -42,6 +43,7 @@ class StreamReport:
         self._dead_letters = dead_letters
         self._measured_ms = 0
         self._meter = LagMeter()
+        self._load = LoadMeter()
         # Dead letters from before the running query. Reported from the start: this report may replace the
         # report that had them.
         self._counted: Counter[str] = Counter(dict(dead_letters()))
@@ -58,6 +60,8 @@ class StreamReport:
         """Forget what was measured, because another query begins."""
         self._measured_ms = 0
         self._meter = LagMeter()
+        self._load = LoadMeter()
+        self._update(load=None)
 
     def count_before(self, done: SinkProgress | None) -> None:
         """Determine how many dead letters the stream had before a query that has just started.
@@ -186,6 +190,9 @@ class StreamReport:
             records_since_start=done.records,
             unmatched_columns=dict(done.unmatched),
             unmatched_fields=done.unmatched_fields,
+            load=self._load.measure(
+                commits=done.commits, batch_ms=done.batch_ms, now_ms=self._clock.now_ms()
+            ),
         )
 
     def note_mirror(self, mirror: MirrorState | None) -> None:

@@ -1,16 +1,19 @@
 """Supervisor of one stream: keeps its query equal to its registration.
 
-    UNASSIGNED ── lease ──► STARTING ── claimed ──► RUNNING ── permanent failure ──► FAILED
+    UNASSIGNED ─────────────► STARTING ── claimed ──► RUNNING ── permanent failure ──► FAILED
         ▲                      ▲                       │                                │
-        │ lease lost           │ after a wait          │ other failure                  │ restart asked for,
+        │ closed               │ after a wait          │ other failure                  │ restart asked for,
         └──────── any ─────────┴────── RETRYING ◄──────┘                 or declared    │
                                ▲                                         otherwise:     │
                                │                                         STARTING ◄─────┘
                                └─ Kafka or storage does not answer; the query runs on by itself ─► RUNNING
 
-A PAUSED stream keeps the lease without a query. A STOPPED stream gives the lease back. A RUNNING stream becomes
-COMPLETED by itself when it has read all records that it was started for, and gives the lease back, too. The registry
-records this, so that no runner starts the stream again.
+There is a supervisor while the stream is assigned to this runner. A PAUSED stream stays with it, without a query. A RUNNING
+stream becomes COMPLETED by itself when it has read all records that it was started for. The registry records this, so that no
+runner starts the stream again.
+
+A runner of a version without assignments may still have the stream, by a lease. Before the first start, and after a fence, the
+supervisor waits for the end of that lease.
 
 The running query applies a changed declaration between two micro-batches, where that is possible
 (`registry.live_fields`); any other change needs a new query.
@@ -26,6 +29,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Protocol
 
 from braid.lake import (
     Clock,
@@ -35,14 +39,12 @@ from braid.lake import (
     StorageUnavailable,
     StreamFenced,
 )
-from braid.pipelines.held_lease import HeldLease
 from braid.pipelines.settings import RestartPolicy
 from braid.pipelines.stream.failure import Failure, classify_failure
 from braid.pipelines.stream.failure_log import FailureLog
 from braid.pipelines.stream.stream_query import QueryStarter, RegisteredStream, StreamQuery
 from braid.pipelines.stream.stream_report import StreamReport
 from braid.registry.live_fields import can_apply_live
-from braid.registry.store.leases import LeaseStore
 from braid.schemas import (
     DesiredState,
     FieldProblem,
@@ -55,6 +57,20 @@ from braid.schemas import (
 _LOG = logging.getLogger(__name__)
 
 
+class StorageContact(Protocol):
+    """Whether storage answers this process."""
+
+    @property
+    def answered_ms(self) -> int | None:
+        """When it last answered, milliseconds since the epoch; None: never."""
+        ...
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why it does not answer; None: it does."""
+        ...
+
+
 class StreamSupervisor:
     """Starts, watches, restarts and stops the query of one stream."""
 
@@ -63,42 +79,38 @@ class StreamSupervisor:
         *,
         table: str,
         stream: str,
-        owner: str,
         starter: QueryStarter,
-        leases: LeaseStore,
-        lease_ttl_ms: int,
+        contact: StorageContact,
         restarts: RestartPolicy,
         measure_ms: int,
         clock: Clock,
         dead_letters: Callable[[], Mapping[str, int]] = dict,
-        on_lost_lease: Callable[[], None] = lambda: None,
+        older_holder: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Make a supervisor that does nothing until `set_registered` and `step`.
 
         Args:
             table: `<database>.<table>`.
             stream: The stream's name.
-            owner: The owner of the lease, unique to this process.
             starter: Starts queries.
-            leases: The warehouse's leases.
-            lease_ttl_ms: How long the stream stays with this process without a renewal.
+            contact: Whether the warehouse's storage answers.
             restarts: When failed queries start again.
             measure_ms: Interval between two reads of the topic's end, milliseconds.
-            clock: The clock for leases, waits and lag.
+            clock: The clock for waits and lag.
             dead_letters: Returns the dead letters of the stream that runners have reported, by
                 reason; called at once and after each start. Raises nothing.
-            on_lost_lease: Called when the lease is lost.
+            older_holder: Returns the runner of a version without assignments that holds a lease of the stream, or None;
+                raises errors of storage.
         """
         self.table = table
         self.stream = stream
         self._starter = starter
-        self._lease = HeldLease(
-            leases, table=table, name=stream, owner=owner, ttl_ms=lease_ttl_ms, clock=clock
-        )
+        self._contact = contact
+        self._older_holder = older_holder
+        self._is_free_of_older = False
         self._restarts = restarts
         self._measure_ms = measure_ms
         self._clock = clock
-        self._on_lost_lease = on_lost_lease
         # Guards `_registered` alone: all else belongs to the thread that calls `step`.
         self._lock = threading.Lock()
         self._registered: RegisteredStream | None = None
@@ -113,6 +125,7 @@ class StreamSupervisor:
         self._report_failure: Callable[[], None] | None = None
         self._failing_since_ms: int | None = None
         self._unanswered = 0
+        self._answered_ms: int | None = None
         self._storage = FailureLog(_LOG, f"the warehouse does not answer stream={table}/{stream}")
         self._report = StreamReport(measure_ms=measure_ms, clock=clock, dead_letters=dead_letters)
 
@@ -136,21 +149,17 @@ class StreamSupervisor:
         try:
             if registered is None or desired is DesiredState.STOPPED:
                 self._stop_query()
-                self._lease.release()
                 self._forget_failure()
                 self._set_state(StreamState.STOPPED)
             elif desired is DesiredState.RUNNING and (
                 registered.entry.is_completed or self._completed is not None
             ):
                 self._stop_query()
-                self._lease.release()
                 self._forget_failure()
                 self._set_state(StreamState.COMPLETED)
-            elif not self._hold_lease():
-                self._stop_query()
-                # Another runner tries anew, and so does this one if it gets the lease back.
-                self._forget_failure()
-                self._set_state(StreamState.UNASSIGNED)
+            elif (silence := self._silence_of_storage()) is not None:
+                # Nothing changes, and the next step looks again.
+                self._set_unanswered(classify_failure(silence))
             elif desired is DesiredState.PAUSED:
                 self._stop_query()
                 self._forget_failure()
@@ -158,33 +167,30 @@ class StreamSupervisor:
             else:
                 self._keep_running(registered)
         except (LakeError, OSError) as error:
-            # Storage did not answer about the lease: nothing changes, and the next step asks again.
+            # Nothing changes, and the next step asks again.
             self._storage.note_failure(error)
             self._set_unanswered(classify_failure(error))
 
     def close(self) -> None:
-        """Stop the query and give the lease back."""
+        """Stop the query; the report of a stream that is stopped or completed stays."""
         self._stop_query()
-        try:
-            self._lease.release()
-        except LakeError as error:
-            _LOG.warning("lease not released stream=%s error=%s", self._key, error)
-        self._set_state(StreamState.UNASSIGNED)
+        if self.progress.state not in (StreamState.STOPPED, StreamState.COMPLETED):
+            self._set_state(StreamState.UNASSIGNED)
 
     @property
     def _key(self) -> str:
         return f"{self.table}/{self.stream}"
 
-    def _hold_lease(self) -> bool:
-        was_held, answered_ms = self._lease.is_held, self._lease.answered_ms
-        is_held = self._lease.hold()
-        if was_held and not is_held:
-            _LOG.warning("lease lost stream=%s", self._key)
-            self._on_lost_lease()
-        if self._lease.answered_ms != answered_ms:
+    def _silence_of_storage(self) -> BaseException | None:
+        """Return why storage does not answer; None: it does."""
+        error = self._contact.error
+        if error is not None:
+            self._storage.note_failure(error)
+        elif self._contact.answered_ms != self._answered_ms:
+            self._answered_ms = self._contact.answered_ms
             self._storage.note_success()
-            self._report.note_contact(storage_ms=self._lease.answered_ms)
-        return is_held
+            self._report.note_contact(storage_ms=self._answered_ms)
+        return error
 
     def _keep_running(self, registered: RegisteredStream) -> None:
         if self._query is not None and self._takes_restart(registered):
@@ -199,10 +205,26 @@ class StreamSupervisor:
         if self._query is not None:
             self._watch(self._query, registered)
         elif self._is_start_due():
-            self._start(registered)
+            if self._is_with_older_runner():
+                self._set_state(StreamState.UNASSIGNED)
+            else:
+                self._start(registered)
         elif self._report_failure is not None:
-            # Meanwhile storage may not have answered about the lease, which was reported then.
+            # Meanwhile storage may not have answered, which was reported then.
             self._report_failure()
+
+    def _is_with_older_runner(self) -> bool:
+        if self._is_free_of_older:
+            return False
+        holder = self._older_holder()
+        self._is_free_of_older = holder is None
+        if holder is not None and self.progress.state is not StreamState.UNASSIGNED:
+            _LOG.warning(
+                "a runner of an earlier version has the stream stream=%s runner=%s",
+                self._key,
+                holder,
+            )
+        return holder is not None
 
     def _takes_restart(self, registered: RegisteredStream) -> bool:
         running = self._running
@@ -295,7 +317,6 @@ class StreamSupervisor:
         self._completed = registered.entry
         _LOG.info("completed stream=%s generation=%d", self._key, generation)
         self._stop_query()
-        self._lease.release()
         self._set_state(StreamState.COMPLETED)
 
     def _set_running(self) -> None:
@@ -335,9 +356,7 @@ class StreamSupervisor:
         self._unanswered = 0
         self._attempts += 1
         if isinstance(error, StreamFenced):
-            # Another process may own the stream now: the next step asks the store instead of trusting the
-            # last answer about the lease.
-            self._lease.verify_next()
+            self._is_free_of_older = False
         if failure.is_permanent:
             self._retry_ms = None
             state = StreamState.FAILED

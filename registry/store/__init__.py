@@ -13,7 +13,8 @@
 | `audit_log`, `audit_pages` | who changed what and when: entries of changes; pages of them, newest first |
 | `document_changes` | the changed values between two versions of a document |
 | `new_names` | names of tables in creation |
-| `leases` | the right of one process to run a stream, or to maintain a table |
+| `leases` | the right of one process to maintain a table, or to carry out an operation |
+| `assignments`, `stream_holders` | which runner has which stream: versions of the assignment, and the living holders |
 | `observed_ages` | ages of reports, corrected by the observations of the reading process |
 | `storage_clock` | storage's clock, by which leases expire |
 | `progress`, `backfill_reports` | the reports of runners, and of backfills |

@@ -25,7 +25,6 @@ from braid.registry.store.access_tokens import AccessTokens
 from braid.registry.store.audit_log import AuditLog, AuditNote
 from braid.registry.store.change_log import ChangeLog
 from braid.registry.store.document_changes import bounded_changes, document_changes
-from braid.registry.store.leases import LeaseStore
 from braid.registry.store.new_names import NewNames
 from braid.registry.store.pending_schemas import effective_document
 from braid.registry.store.stored_documents import (
@@ -36,6 +35,7 @@ from braid.registry.store.stored_documents import (
     parse_document,
     parse_stored,
 )
+from braid.registry.store.stream_holders import StreamHolders
 from braid.registry.store.versions import Versioned, VersionedFile
 from braid.schemas import AuditChange, AuditEntry, TableDocument
 
@@ -102,9 +102,9 @@ class RegistryStore:
         """
         self._on_change.append(changed)
 
-    def leases(self) -> LeaseStore:
-        """Return the leases of the same warehouse."""
-        return LeaseStore(self._file_io, self._warehouse, self._clock)
+    def holders(self) -> StreamHolders:
+        """Return the holders of streams in the same warehouse."""
+        return StreamHolders(self._file_io, self._warehouse, self._clock)
 
     def access_tokens(self) -> AccessTokens:
         """Return the access tokens of the same warehouse."""

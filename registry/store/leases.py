@@ -1,8 +1,7 @@
-"""Leases: the right of one process to run a stream, or to maintain a table.
+"""Leases: the right of one process to maintain a table, or to carry out an operation.
 
-A lease keeps two processes from doing the same work. The correctness of the data does not depend on it: if two runners
-believe that they hold a stream's lease, the epoch in the table fences the slower one, and of two compactions that
-replace the same file only one commits.
+A lease keeps two processes from doing the same work. The correctness of the data does not depend on it: of two compactions that
+replace the same file only one commits. Runners of earlier versions hold leases of streams, too (`stream_holders`).
 
 Each grant, renewal and release is a new version, created exclusively: of two runners that see an expired lease, only
 one can create the next version. The owner of a lease that cannot be read is unknown and may be working. So such a lease

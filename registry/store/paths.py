@@ -26,7 +26,7 @@ def changes_directory(warehouse: str) -> str:
 
 
 def runners_directory(warehouse: str) -> str:
-    """Return the directory with one progress document per runner."""
+    """Return the directory with one report per runner, which is its heartbeat."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/runners"
 
 
@@ -36,8 +36,13 @@ def runner_file(warehouse: str, runner: str) -> str:
 
 
 def lease_directory(warehouse: str, identifier: str, stream: str) -> str:
-    """Return the directory with the versions of one stream's lease."""
+    """Return the directory with the versions of a lease: of a table's maintenance; in earlier versions of a stream."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/leases/{identifier}.{stream}"
+
+
+def assignment_directory(warehouse: str) -> str:
+    """Return the directory with the versions of the assignment of streams to runners."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/assignment"
 
 
 def clock_file(warehouse: str) -> str:

@@ -13,7 +13,7 @@ that cannot be read only the runner's name is shown. It does not affect the repo
 overwrites it with its next report.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -87,6 +87,25 @@ class ProgressStore:
         """Replace the runner's document."""
         path = paths.runner_file(self._warehouse, progress.runner)
         self._file_io.overwrite(path, progress.model_dump_json().encode())
+
+    def heartbeats(self) -> Mapping[str, int]:
+        """Return when runners have last written their documents, by name. One list.
+
+        Milliseconds since the epoch by storage's clock, also of documents that cannot be read.
+        """
+        return {
+            status.name.removesuffix(paths.RUNNER_SUFFIX): status.modified_ms
+            for status in self._file_io.list(paths.runners_directory(self._warehouse))
+            if not status.is_directory and status.name.endswith(paths.RUNNER_SUFFIX)
+        }
+
+    def read(self, runner: str) -> RunnerProgress | None:
+        """Return the document of one runner as it is stored; None: there is none that can be read. One read."""
+        try:
+            data = self._file_io.read_bytes(paths.runner_file(self._warehouse, runner))
+            return parse_stored(RunnerProgress, data)
+        except (FileNotFoundError, ValidationError):
+            return None
 
     def read_all(self) -> RunnerReports:
         """Return the reports of every runner that ever ran. One list and one read per runner.

@@ -20,8 +20,8 @@ from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.registrar import Registrar
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.store.documents import RegistryStore
-from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore, newest_report, stream_key
+from braid.registry.store.stream_holders import StreamHolders
 from braid.schemas import (
     DesiredState,
     RunnerProgress,
@@ -58,7 +58,7 @@ class Registry:
         self._progress = ProgressStore(file_io, bed.warehouse, SystemClock())
         catalog = Catalog(bed.warehouse, file_io=file_io)
         self._registrar = Registrar(self._store, catalog, SystemClock())
-        self.leases = LeaseStore(file_io, bed.warehouse, SystemClock())
+        self.holders = StreamHolders(file_io, bed.warehouse, SystemClock())
         database, name = IDENTIFIER.split(".")
         self._store.put_table(
             TableDocument(database=database, name=name, table=bed.spec), expected_version=None

@@ -1,4 +1,4 @@
-"""The state of streams and tables as a warehouse has it: the statuses that a service would answer, and who holds leases."""
+"""The state of streams and tables as a warehouse has it: the statuses that a service would answer, and who has the streams."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from braid.registry.store.progress import (
     current_report,
     stream_key,
 )
+from braid.registry.store.stream_holders import StreamHolders
 from braid.schemas import MaintenanceStatus, StreamSpec, StreamStatus, TableDocument
 from braid.service.control.maintenance_status import maintenance_status
 from braid.service.control.stream_status import stream_status
@@ -26,7 +27,7 @@ class StoredState(NamedTuple):
         streams: The statuses of all streams.
         maintenance: The states of the compaction of all tables.
         specs: The declarations of the streams, in their order.
-        findings: Leases, and what could not be read.
+        findings: The holders of streams and leases, and what could not be read.
     """
 
     streams: list[StreamStatus]
@@ -45,6 +46,7 @@ def read_state(file_io: FileIO, warehouse: str, clock: Clock) -> StoredState:
     reports = ProgressStore(file_io, warehouse, clock).read_all()
     catalog = Catalog(warehouse, file_io=file_io, clock=clock)
     leases = LeaseStore(file_io, warehouse, clock)
+    holders = StreamHolders(file_io, warehouse, clock)
     alive_since_ms = clock.now_ms() - RUNNER_TIMEOUT_MS
     found = StoredState([], [], [], [*_unreadable(registered, reports)])
     for document in registered.documents:
@@ -60,7 +62,7 @@ def read_state(file_io: FileIO, warehouse: str, clock: Clock) -> StoredState:
         found.streams.extend(statuses)
         found.specs.extend(document.streams[one.stream].spec for one in statuses)
         found.maintenance.append(maintenance)
-        found.findings.extend(_leases(document, leases))
+        found.findings.extend(_holders(document, holders, leases))
     return found
 
 
@@ -87,14 +89,18 @@ def _statuses(
         )
 
 
-def _leases(document: TableDocument, leases: LeaseStore) -> Iterator[Finding]:
-    """Yield who holds the leases of a table's streams, and of its maintenance."""
-    for name in (*sorted(document.streams), MAINTENANCE):
-        lease = leases.holder(document.identifier, name)
-        if lease is not None:
-            what = "maintenance" if name == MAINTENANCE else name
-            check = f"lease {document.identifier}/{what}"
-            yield Finding(check=check, level=Level.INFO, found=f"held by {lease.owner}")
+def _holders(
+    document: TableDocument, holders: StreamHolders, leases: LeaseStore
+) -> Iterator[Finding]:
+    """Yield the runners of a table's streams, and who holds the lease of its maintenance."""
+    held = holders.holders(document.identifier, *document.streams)
+    for name, runner in sorted(held.items()):
+        check = f"runner of {document.identifier}/{name}"
+        yield Finding(check=check, level=Level.INFO, found=f"held by {runner}")
+    lease = leases.holder(document.identifier, MAINTENANCE)
+    if lease is not None:
+        check = f"lease {document.identifier}/maintenance"
+        yield Finding(check=check, level=Level.INFO, found=f"held by {lease.owner}")
 
 
 def _unreadable(registered: RegisteredTables, reports: RunnerReports) -> Iterator[Finding]:

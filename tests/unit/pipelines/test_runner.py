@@ -10,8 +10,8 @@ from braid.lake import ManualClock, MemoryFileIO
 from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings
 from braid.registry.store.documents import RegistryStore
-from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
+from braid.registry.store.stream_holders import StreamHolders
 from braid.schemas import RunnerProgress, StreamState
 from tests.support.waiting import wait_until
 from tests.unit.pipelines.stream.test_stream_supervisor import DOCUMENT, StubStarter
@@ -98,12 +98,13 @@ def test_a_stream_that_needs_a_newer_version_is_let_go() -> None:
             entry = DOCUMENT.streams["s"].model_copy(update={"features": ("time-travel",)})
             newer = DOCUMENT.model_copy(update={"streams": {"s": entry}})
             registry.put_table(newer, expected_version=version)
-            wait_until(lambda: state() is StreamState.STOPPED)
+            wait_until(lambda: state() is StreamState.UNASSIGNED)
+            holder = StreamHolders(file_io, "/w", clock).holder("db.t", "s")
         finally:
             stop.set()
         running.result()
 
-    assert LeaseStore(file_io, "/w", clock).holder("db.t", "s") is None
+    assert holder is None
 
 
 def test_a_clock_that_is_set_back_delays_no_report() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from braid.pipelines.settings import DeadLetterBudget, RestartPolicy, RunnerSettings
+from braid.pipelines.settings import DeadLetterBudget, RestartPolicy
 
 
 @pytest.mark.parametrize(
@@ -22,16 +22,3 @@ def test_waits_double_up_to_their_bound() -> None:
     policy = RestartPolicy(wait_ms_min=10, wait_ms_max=60)
 
     assert [policy.wait_ms(attempt) for attempt in (1, 2, 3, 4, 1_000)] == [10, 20, 40, 60, 60]
-
-
-@pytest.mark.parametrize(
-    ("streams", "is_hosted"),
-    [((), True), (("db.t",), True), (("db.t/a",), True), (("db.t/b", "db.u"), False)],
-    ids=["any", "table", "stream", "others"],
-)
-def test_a_runner_hosts_the_streams_of_its_settings(
-    streams: tuple[str, ...], is_hosted: bool
-) -> None:
-    settings = RunnerSettings(warehouse="/w", name="r", streams=streams)
-
-    assert settings.hosts("db.t", "a") is is_hosted

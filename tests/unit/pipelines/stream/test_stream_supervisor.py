@@ -1,4 +1,4 @@
-"""A supervisor keeps one stream's query equal to its registration, within its lease."""
+"""A supervisor keeps one stream's query equal to its registration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,6 @@ from braid.lake import (
     InvalidRequest,
     LimitExceeded,
     ManualClock,
-    MemoryFileIO,
     OffsetMismatch,
     Problem,
     StorageUnavailable,
@@ -25,14 +24,12 @@ from braid.pipelines.stream.group_mirror import MirrorState
 from braid.pipelines.stream.stream_query import RegisteredStream
 from braid.pipelines.stream.stream_supervisor import StreamSupervisor
 from braid.registry.rules.stream_completion import complete_stream
-from braid.registry.store.leases import LeaseStore
 from braid.schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
 from tests.unit.records.given_streams import given_spec
 
 SPEC = given_spec({"id": "INT", "a": "INT", "version": "INT"})
 ENTRY = StreamEntry(spec=complete_stream(SPEC, StreamDefinition(topic="topic"), name="s"))
 DOCUMENT = TableDocument(database="db", name="t", table=SPEC, streams={"s": ENTRY})
-TTL_MS = 9_000
 
 
 @dataclass
@@ -116,27 +113,34 @@ class StubStarter:
 
 
 @dataclass
+class StubContact:
+    """Storage that answers as a test says."""
+
+    answered_ms: int | None = None
+    error: Exception | None = None
+
+
+@dataclass
 class Bench:
     """A supervisor and what it works with."""
 
     clock: ManualClock = field(default_factory=ManualClock)
-    file_io: MemoryFileIO = field(default_factory=MemoryFileIO)
+    contact: StubContact = field(default_factory=StubContact)
+    older: str | None = None
     starter: StubStarter = field(default_factory=StubStarter)
     reported: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.leases = LeaseStore(self.file_io, "/w", self.clock)
         self.supervisor = StreamSupervisor(
             table="db.t",
             stream="s",
-            owner="me",
             starter=self.starter,
-            leases=self.leases,
-            lease_ttl_ms=TTL_MS,
+            contact=self.contact,
             restarts=RestartPolicy(wait_ms_min=1_000, wait_ms_max=60_000),
             measure_ms=2_000,
             clock=self.clock,
             dead_letters=lambda: self.reported,
+            older_holder=lambda: self.older,
         )
 
     @property
@@ -188,9 +192,6 @@ def test_a_registered_stream_is_started_once(bench: Bench) -> None:
     assert bench.step() is StreamState.RUNNING
 
     assert len(bench.starter.started) == 1
-    holder = bench.leases.holder("db.t", "s")
-    assert holder is not None
-    assert holder.owner == "me"
 
 
 def test_a_query_that_has_ended_as_planned_is_followed_by_another(bench: Bench) -> None:
@@ -212,15 +213,12 @@ def _complete(bench: Bench) -> StreamState:
     return bench.step()
 
 
-def test_a_query_that_has_read_all_completes_the_stream_and_gives_the_lease_back(
-    bench: Bench,
-) -> None:
+def test_a_query_that_has_read_all_completes_the_stream(bench: Bench) -> None:
     bench.step()
 
     assert _complete(bench) is StreamState.COMPLETED
     assert bench.starter.completed == [0]
     assert bench.starter.started[-1].is_stopped
-    assert bench.leases.holder("db.t", "s") is None
 
 
 def test_a_completed_stream_is_not_started_again_from_an_older_document(bench: Bench) -> None:
@@ -375,42 +373,35 @@ def test_columns_that_no_record_has_a_value_for_are_reported(bench: Bench) -> No
     assert progress.unmatched_fields == ("opp",)
 
 
-def test_a_stream_whose_lease_another_holds_is_left_alone(bench: Bench) -> None:
-    bench.leases.acquire("db.t", "s", "another", TTL_MS)
-
+def test_a_stream_of_a_runner_with_leases_is_waited_for(bench: Bench) -> None:
+    """A version without assignments has it."""
+    bench.older = "another"
+    assert bench.step() is StreamState.UNASSIGNED
     assert bench.step() is StreamState.UNASSIGNED
     assert not bench.starter.started
-    assert bench.step(after_ms=TTL_MS) is StreamState.RUNNING
+
+    bench.older = None
+    assert bench.step() is StreamState.RUNNING
 
 
-def test_a_lost_lease_stops_the_query(bench: Bench) -> None:
-    """As after a sleep: the lease has expired and another runner has taken it."""
+def test_a_fenced_query_waits_for_the_runner_with_leases_that_has_fenced_it(bench: Bench) -> None:
     bench.step()
-    bench.clock.advance(ms=TTL_MS)
-    bench.leases.acquire("db.t", "s", "another", TTL_MS)
-
-    assert bench.step() is StreamState.UNASSIGNED
-    assert bench.starter.started[0].is_stopped
-
-
-def test_the_lease_is_renewed_while_the_query_runs(bench: Bench) -> None:
+    bench.older = "another"
+    assert bench.step() is StreamState.RUNNING
+    bench.starter.started[0].fail(StreamFenced("newer", stream="s", epoch=1, table_epoch=2))
     bench.step()
-    for _ in range(10):
-        bench.step(after_ms=TTL_MS // 2)
 
-    assert bench.leases.acquire("db.t", "s", "another", TTL_MS) is None
+    assert bench.step(after_ms=60_000) is StreamState.UNASSIGNED
     assert len(bench.starter.started) == 1
 
 
-def test_a_pause_keeps_the_lease_and_a_stop_gives_it_back(bench: Bench) -> None:
+def test_a_pause_and_a_stop_end_the_query(bench: Bench) -> None:
     bench.step()
     bench.want(DesiredState.PAUSED)
     assert bench.step() is StreamState.PAUSED
     assert bench.starter.started[0].is_stopped
-    assert bench.leases.holder("db.t", "s") is not None
     bench.want(DesiredState.STOPPED)
     assert bench.step() is StreamState.STOPPED
-    assert bench.leases.holder("db.t", "s") is None
 
 
 def test_lag_is_not_reported_while_it_is_not_measured(bench: Bench) -> None:
@@ -715,62 +706,40 @@ def test_a_cluster_that_does_not_answer_is_reported_and_leaves_the_query_running
     assert bench.supervisor.progress.broker_reached_ms == bench.clock.now_ms()
 
 
-def test_storage_that_does_not_answer_about_the_lease_is_reported(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_storage_that_does_not_answer_is_reported(
+    bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
+    bench.contact.answered_ms = 7
     bench.step()
-    reached_ms = bench.supervisor.progress.storage_reached_ms
-
-    def refuse(lease: object) -> None:
-        message = "the store is away"
-        raise StorageUnavailable(message)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(bench.leases, "renew", refuse)
-        for _ in range(5):
-            assert bench.step(after_ms=TTL_MS // 3) is StreamState.RETRYING
+    bench.contact.error = StorageUnavailable("the store is away")
+    for _ in range(5):
+        assert bench.step(after_ms=3_000) is StreamState.RETRYING
 
     assert not bench.starter.started[0].is_stopped
-    assert bench.supervisor.progress.storage_reached_ms == reached_ms
+    assert bench.supervisor.progress.storage_reached_ms is not None
     assert (
         caplog.messages.count(
             "the warehouse does not answer stream=db.t/s error=StorageUnavailable: the store is away"
         )
         == 1
     )
+    bench.contact.error, bench.contact.answered_ms = None, 8
     assert bench.step() is StreamState.RUNNING
+    assert bench.supervisor.progress.storage_reached_ms == 8
 
 
-def test_a_failed_stream_stays_failed_when_storage_answers_about_its_lease_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_stream_stays_failed_when_storage_answers_again(bench: Bench) -> None:
     bench.step()
     bench.starter.started[0].fail(InvalidRequest("too wide"))
     assert bench.step() is StreamState.FAILED
     failure, trace = bench.supervisor.progress.failure, bench.trace
-
-    def refuse(lease: object) -> None:
-        message = "the store is away"
-        raise StorageUnavailable(message)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(bench.leases, "renew", refuse)
-        assert bench.step(after_ms=TTL_MS // 2) is StreamState.RETRYING
+    bench.contact.error = StorageUnavailable("the store is away")
+    assert bench.step(after_ms=3_000) is StreamState.RETRYING
+    bench.contact.error = None
 
     assert bench.step() is StreamState.FAILED
     assert (bench.supervisor.progress.failure, bench.trace) == (failure, trace)
     assert len(bench.starter.started) == 1
-
-
-def test_a_failed_stream_whose_lease_was_lost_starts_anew_with_the_next_lease(bench: Bench) -> None:
-    bench.step()
-    bench.starter.started[0].fail(InvalidRequest("too wide"))
-    assert bench.step() is StreamState.FAILED
-    bench.clock.advance(ms=TTL_MS)
-    bench.leases.acquire("db.t", "s", "another", TTL_MS)
-
-    assert bench.step() is StreamState.UNASSIGNED
-    assert bench.step(after_ms=TTL_MS) is StreamState.RUNNING
 
 
 def test_a_long_run_without_records_makes_earlier_failures_forgotten(bench: Bench) -> None:
@@ -786,20 +755,32 @@ def test_a_long_run_without_records_makes_earlier_failures_forgotten(bench: Benc
     assert "attempt 1 in 1000 ms" in bench.trace
 
 
-def test_a_fenced_query_verifies_its_lease_first(bench: Bench) -> None:
+@pytest.mark.parametrize("desired", [DesiredState.RUNNING, DesiredState.STOPPED])
+def test_closing_stops_the_query_and_keeps_the_state_of_a_stopped_stream(
+    bench: Bench, desired: DesiredState
+) -> None:
     bench.step()
-    bench.starter.started[0].fail(StreamFenced("newer", stream="s", epoch=1, table_epoch=2))
-    bench.step()
-    bench.clock.advance(ms=TTL_MS)
-    bench.leases.acquire("db.t", "s", "another", TTL_MS)
-
-    assert bench.step() is StreamState.UNASSIGNED
-
-
-def test_closing_stops_the_query_and_gives_the_lease_back(bench: Bench) -> None:
+    bench.want(desired)
     bench.step()
     bench.supervisor.close()
 
     assert bench.starter.started[0].is_stopped
-    assert bench.leases.holder("db.t", "s") is None
-    assert bench.state is StreamState.UNASSIGNED
+    is_stopped = desired is DesiredState.STOPPED
+    assert bench.state is (StreamState.STOPPED if is_stopped else StreamState.UNASSIGNED)
+
+
+def test_the_load_is_the_part_of_the_time_that_batches_take(bench: Bench) -> None:
+    bench.step()
+    query = bench.starter.started[0]
+    loads = []
+    for commits in range(1, 16):
+        assert query.progress is not None
+        query.progress = replace(query.progress, commits=commits, batch_ms=1_500)
+        bench.step(after_ms=5_000)
+        loads.append(bench.supervisor.progress.load)
+
+    assert loads[:11] == [None] * 11
+    assert loads[11:] == pytest.approx([0.3] * 4, abs=0.01)
+    bench.want(generation=1)
+    bench.step()
+    assert bench.supervisor.progress.load is None

@@ -88,7 +88,7 @@ def test_a_warehouse_is_checked_without_a_service(tmp_path: Path) -> None:
     assert "warehouse disk" in found
     assert found["table shop.broken"][0] == "problem"
     assert found["stream shop.orders/sales"][0] == "problem"
-    assert found["lease shop.orders/sales"] == ("info", None)
+    assert found["runner of shop.orders/sales"] == ("info", None)
     assert found["kafka"] == ("info", "give --clusters FILE or --kafka SERVERS")
 
 

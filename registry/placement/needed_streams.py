@@ -1,0 +1,24 @@
+"""The streams that need a runner, as the registry has them."""
+
+from braid.registry.placement.admission import NeededStream
+from braid.schemas import DesiredState, StreamEntry, TableDocument
+
+
+def needed_stream(document: TableDocument, entry: StreamEntry) -> NeededStream:
+    """Return what a stream asks of its runner.
+
+    Args:
+        document: The document of its table.
+        entry: The stream.
+    """
+    return NeededStream(
+        key=f"{document.identifier}/{entry.spec.name}",
+        features=frozenset(document.features) | frozenset(entry.features),
+    )
+
+
+def needs_runner(entry: StreamEntry) -> bool:
+    """Return whether a runner has to have a stream: one that is to run or paused, and has not completed."""
+    if entry.desired_state is DesiredState.RUNNING:
+        return not entry.is_completed
+    return entry.desired_state is DesiredState.PAUSED
