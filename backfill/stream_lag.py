@@ -36,7 +36,7 @@ class StreamLag:
         report = current_report(
             self._progress.read_all().runners, self._key, alive_since_ms=alive_since_ms
         )
-        if report is None or report.updated_ms < alive_since_ms:
+        if report is None or not report.is_alive(alive_since_ms):
             return None
         if report.progress.state is not StreamState.RUNNING:
             return None

@@ -289,7 +289,11 @@ class Runner:
                 continue
             self._kept = KeptReports(other.streams)
             silent_ms = now_ms - other.updated_ms
-            if other.owner is None and silent_ms < self._settings.lease_ttl_ms:
+            if (
+                other.owner is None
+                and not other.has_ended
+                and silent_ms < self._settings.lease_ttl_ms
+            ):
                 _LOG.warning(
                     "another runner of this name reported %d ms ago name=%s its_start=%s "
                     "our_start=%s: unless the other has just ended, give each runner a name of its own, "
@@ -313,18 +317,21 @@ class Runner:
         kept = {} if own is None else {key: own}
         return reported_counts([*runners, self._report(kept)], key)
 
-    def report(self) -> RunnerProgress:
-        """Return the report of now; for any thread."""
+    def report(self, *, has_ended: bool = False) -> RunnerProgress:
+        """Return the report of now, or the last one; for any thread."""
         hosted = list(self._hosted.items())  # the thread of `run` may add streams meanwhile
         streams = dict(self._kept.reports)
         streams.update((key, _with_runner(one.supervisor.progress)) for key, one in hosted)
-        return self._report(streams)
+        return self._report(streams, has_ended=has_ended)
 
-    def _report(self, streams: Mapping[str, StreamProgress]) -> RunnerProgress:
+    def _report(
+        self, streams: Mapping[str, StreamProgress], *, has_ended: bool = False
+    ) -> RunnerProgress:
         return RunnerProgress(
             runner=self._settings.name,
             started_ms=self._started_ms,
             updated_ms=self._clock.now_ms(),
+            has_ended=has_ended,
             streams=streams,
             tables={} if self._maintenance is None else self._maintenance.progress(),
             owner=self._owner,
@@ -371,7 +378,7 @@ class Runner:
         self._letters.close()
         self._heartbeat.close()
         try:
-            self._progress.write(self.report())
+            self._progress.write(self.report(has_ended=True))
         except (LakeError, OSError) as error:
             _LOG.warning("progress cannot be written error=%s", error)
 

@@ -225,6 +225,7 @@ class RunnerProgress(Contract):
         runner: The runner's name.
         started_ms: Start of the process, milliseconds since the epoch, UTC.
         updated_ms: Time of this report, milliseconds since the epoch, UTC.
+        has_ended: It is the last report of a runner that has ended in order.
         streams: The streams' reports by `<database>.<table>/<stream>`.
         tables: Reports of the tables that the runner compacts, by `<database>.<table>`.
         owner: Id of the process, unique; None: of a version without assignments.
@@ -233,6 +234,15 @@ class RunnerProgress(Contract):
     runner: str
     started_ms: int
     updated_ms: int
+    has_ended: bool = False
     streams: Mapping[str, StreamProgress] = Field(default_factory=dict)
     tables: Mapping[str, TableProgress] = Field(default_factory=dict)
     owner: str | None = None
+
+    def is_alive(self, since_ms: int) -> bool:
+        """Return whether the runner is alive, as far as the report tells.
+
+        Args:
+            since_ms: A runner whose report is older is gone; milliseconds since the epoch, UTC.
+        """
+        return not self.has_ended and self.updated_ms >= since_ms

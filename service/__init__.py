@@ -18,6 +18,7 @@ From the top down; each imports only what is beside or below it:
 | `console/` | the console: pages for a browser, which call the API |
 | `metrics`, `process_sampler`, `reported_metrics`, `scope_notes` | metrics of the process and of the reports of runners; what layers note for them in a request |
 | `components`, `open_tables`, `body_thread`, `replayed_body` | components that requests share: registry, open tables, the thread for bodies, and bodies that are read again |
+| `report_cleaning` | deletion of the reports of runners that have long been gone |
 | `lifecycle` | whether the process takes requests |
 | `settings`, `limits`, `issuers` | settings of a service process, the bounds of requests, and issuers of JSON Web Tokens that operators trust |
 | `request_slot` | the slot of a request among those of its class, which it gives back while it waits |

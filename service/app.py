@@ -71,6 +71,7 @@ from braid.service.operations.operation_process import execute_in_process, new_e
 from braid.service.problems.error_handlers import install_problem_handlers
 from braid.service.problems.operation_problems import operation_problem
 from braid.service.process_sampler import sample_process
+from braid.service.report_cleaning import clean_reports
 from braid.service.reported_metrics import declared_streams, reported_metrics
 from braid.service.routes import (
     audit as audit_routes,
@@ -175,7 +176,7 @@ def create_app(
     lists = ResourceLists(view, reports, clock, runner_timeout_ms=settings.runner_timeout_ms)
     completeness = CompletenessCounts(clock)
     history = HistoryRecorder(
-        progress, completeness, clock, runner_timeout_ms=settings.runner_timeout_ms
+        reports, completeness, clock, runner_timeout_ms=settings.runner_timeout_ms
     )
     explainer = RowExplainer(
         followers, waits, clock, clusters=settings.clusters, topic_records=topic_records
@@ -216,12 +217,16 @@ def create_app(
         history.start()
         sampling = asyncio.create_task(sample_process(metrics))
         following = asyncio.create_task(declared.follow())
+        cleaning = asyncio.create_task(
+            clean_reports(progress, view, retention_ms=settings.report_retention_ms)
+        )
         operations.start()
         async with nullcontext() if identities is None else identities.followed():
             yield
         operations.close()
         sampling.cancel()
         following.cancel()
+        cleaning.cancel()
         declared.close()
         history.close()
         subscriptions.close()
@@ -257,7 +262,7 @@ def create_app(
         progress=progress,
         metrics=metrics.registry_of_all(
             reported_metrics(
-                progress,
+                reports,
                 view,
                 clock,
                 runner_timeout_ms=settings.runner_timeout_ms,

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from braid.lake import Clock, LakeError
-from braid.registry.store.progress import ProgressStore, stream_key
+from braid.registry.store.progress import stream_key
 from braid.registry.store.registry_view import RegistryView
 from braid.schemas import RunnerProgress, StreamState
 from braid.service.access.refreshed import Refreshed, RefreshTimes
+from braid.service.control.lists.recent_reports import RecentReports
 from braid.service.control.stream_status import unreported_state
 from braid.telemetry.report_metrics import ReportMetrics
 
@@ -53,7 +54,7 @@ def declared_streams(registry: RegistryView) -> Refreshed[Declared]:
 
 
 def reported_metrics(
-    progress: ProgressStore,
+    recent: RecentReports,
     registry: RegistryView,
     clock: Clock,
     *,
@@ -63,7 +64,7 @@ def reported_metrics(
     """Return the metrics, which read the reports when they are collected.
 
     Args:
-        progress: The reports.
+        recent: The reports.
         registry: Knows which tables there are.
         clock: Tells the age of reports.
         runner_timeout_ms: Age of a runner's report from which it counts as gone, milliseconds.
@@ -71,7 +72,7 @@ def reported_metrics(
     """
 
     def reports() -> Sequence[RunnerProgress]:
-        runners = progress.read_all().runners
+        runners = recent.get().runners
         known = frozenset(registry.tables().identifiers)
         return [_registered(runner, known, declared.current()) for runner in runners]
 

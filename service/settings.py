@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import LookupSettings
+from braid.registry.store.superseded_reports import RETENTION_MS
 from braid.service.issuers import Issuer
 from braid.service.limits import RequestLimits
 
@@ -43,6 +44,7 @@ class ServiceSettings:
         drain_seconds: How long the process says that it is not ready, and goes on to serve, before it ends.
         follow_ms: Pause between two looks for new snapshots of a table in use, milliseconds; 0: each request looks.
         audit_retention_ms: Age in milliseconds from which entries of the audit log are deleted.
+        report_retention_ms: Age in milliseconds from which superseded reports of runners that are gone are deleted.
         operation_workers: Operations that the process carries out at once, each in a process of its own; 0: other ones carry them out.
         lookups: Directory and bounds of the copies of files for row lookups.
     """
@@ -59,5 +61,6 @@ class ServiceSettings:
     drain_seconds: float = 0.0
     follow_ms: int = 0
     audit_retention_ms: int = AUDIT_RETENTION_MS
+    report_retention_ms: int = RETENTION_MS
     operation_workers: int = 2
     lookups: LookupSettings = field(default_factory=LookupSettings)

@@ -96,7 +96,7 @@ _LETTERS: Final = _counter(
 )
 _RUNNER_AGE: Final = _gauge(
     "braid_runner_report_age_seconds",
-    "Age of the runner's last report, which a living runner writes every few seconds.",
+    "Age of the runner's last report, which a living runner writes every few seconds; none of a runner that has ended in order.",
     ("runner",),
     min,
 )
@@ -249,7 +249,7 @@ class ReportMetrics(Collector):
         yield _READABLE.metric({(): 1.0})
         now_ms = self._clock.now_ms()
         alive_since_ms = now_ms - self._runner_timeout_ms
-        alive = [runner for runner in runners if runner.updated_ms >= alive_since_ms]
+        alive = [runner for runner in runners if runner.is_alive(alive_since_ms)]
         samples: dict[str, list[tuple[_Labels, float]]] = defaultdict(list)
         for family, labels, value in chain(
             _stream_samples(runners, self._declared(), alive_since_ms=alive_since_ms),
@@ -312,7 +312,7 @@ def _state(
     report: Report | None, declared: StreamState | None, *, alive_since_ms: int
 ) -> StreamState:
     """Return the state of a stream from its newest report, and the one that it is in without a living runner."""
-    if report is not None and report.updated_ms >= alive_since_ms:
+    if report is not None and report.is_alive(alive_since_ms):
         return report.progress.state
     if declared is not None:
         return declared
@@ -339,6 +339,8 @@ def _runner_samples(
 ) -> Iterator[tuple[_Family, _Labels, float]]:
     # Living runners first: those that are beyond the bound are the ones that went longest ago.
     for runner in sorted(runners, key=lambda one: -one.updated_ms):
+        if runner.has_ended:
+            continue  # nobody has to look for it
         yield _RUNNER_AGE, (runner.runner,), max(0, now_ms - runner.updated_ms) / 1_000
 
 

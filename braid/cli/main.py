@@ -157,6 +157,12 @@ def service(
     audit_retention: Annotated[
         str, typer.Option(help="Age from which entries of the audit log are deleted.")
     ] = "365 d",
+    report_retention: Annotated[
+        str,
+        typer.Option(
+            help="Age from which reports of runners that are gone are deleted, once other runners have reported their streams."
+        ),
+    ] = "7 d",
     drain_seconds: Annotated[
         float,
         typer.Option(
@@ -195,6 +201,7 @@ def service(
     warehouse = warehouse_path(warehouse)
     known = known_clusters(clusters)
     audit_retention_ms = duration_ms("--audit-retention", audit_retention)
+    report_retention_ms = duration_ms("--report-retention", report_retention)
     certificate = None
     if tls_certificate is not None and tls_key is not None:
         certificate = CertificateFiles(certificate=tls_certificate, key=tls_key)
@@ -236,6 +243,7 @@ def service(
                 access=access,
                 follow_ms=follow_ms,
                 audit_retention_ms=audit_retention_ms,
+                report_retention_ms=report_retention_ms,
                 operation_workers=operation_workers,
             ),
             workers=workers,

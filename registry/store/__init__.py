@@ -17,6 +17,7 @@
 | `assignments`, `stream_holders` | which runner has which stream: versions of the assignment, and the living holders |
 | `observed_ages` | ages of reports, corrected by the observations of the reading process |
 | `storage_clock` | storage's clock, by which leases expire |
+| `superseded_reports` | reports that may be deleted, because they decide nothing any more |
 | `progress`, `backfill_reports` | the reports of runners, and of backfills |
 | `access_tokens` | access tokens of clients |
 | `letter_questions` | questions for dead letters, and the answers of runners |

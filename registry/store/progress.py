@@ -11,17 +11,28 @@ Reports have no versions, because only the newest one counts. The table has what
 A report that was not written for some seconds belongs to a runner that is gone; `observed_ages` computes its age. Of a report
 that cannot be read only the runner's name is shown. It does not affect the reports of other runners, and its runner
 overwrites it with its next report.
+
+A runner that ends in order says so in its last report (`has_ended`), and is gone from then on. The service deletes the document of a
+runner that has been gone for a week, unless one of its reports still decides something of the above (`superseded_reports`).
+
+A process reads a document again only if its size or time has changed since. Some storages date files in whole seconds, so the content
+is trusted only if it was read `SETTLED_S` after the first sight of that size and time.
 """
 
-from collections.abc import Iterable, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
 
 from pydantic import ValidationError
 
-from braid.lake import Clock, FileIO
+from braid.lake import Clock, FileIO, FileStatus
 from braid.registry.store import paths
 from braid.registry.store.observed_ages import ObservedAges
 from braid.registry.store.stored_documents import parse_stored
+from braid.registry.store.superseded_reports import superseded_reports
 from braid.schemas import RunnerProgress, StreamProgress, StreamState
 
 __all__ = [
@@ -36,6 +47,10 @@ __all__ = [
 ]
 
 
+SETTLED_S: Final = 2.0
+"""Time after which a file of a listed size and time is not replaced by another one of the same size and time, seconds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """One runner's report of one stream.
@@ -44,11 +59,17 @@ class Report:
         runner: The runner's name.
         updated_ms: Time of the report, milliseconds since the epoch, UTC, by the reader's clock.
         progress: The stream's progress.
+        has_ended: The runner has ended in order.
     """
 
     runner: str
     updated_ms: int
     progress: StreamProgress
+    has_ended: bool = False
+
+    def is_alive(self, since_ms: int) -> bool:
+        """Return whether the runner is alive (`RunnerProgress.is_alive`)."""
+        return not self.has_ended and self.updated_ms >= since_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +89,13 @@ class ProgressStore:
     """Reads and writes the progress documents of a warehouse."""
 
     def __init__(
-        self, file_io: FileIO, warehouse: str, clock: Clock, *, ages: ObservedAges | None = None
+        self,
+        file_io: FileIO,
+        warehouse: str,
+        clock: Clock,
+        *,
+        ages: ObservedAges | None = None,
+        steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """Create the object; reads nothing yet.
 
@@ -77,11 +104,15 @@ class ProgressStore:
             warehouse: Absolute path.
             clock: The reader's clock.
             ages: The reports that this process has read already; None: none.
+            steady_s: A clock that nobody sets, seconds.
         """
         self._file_io = file_io
         self._warehouse = warehouse
         self._clock = clock
         self._ages = ages or ObservedAges()
+        self._steady_s = steady_s
+        self._lock = threading.Lock()
+        self._read: dict[str, _Read] = {}
 
     def write(self, progress: RunnerProgress) -> None:
         """Replace the runner's document."""
@@ -108,29 +139,122 @@ class ProgressStore:
             return None
 
     def read_all(self) -> RunnerReports:
-        """Return the reports of every runner that ever ran. One list and one read per runner.
+        """Return the reports of every runner whose document is there. One list, and one read of each document that may have changed.
 
         `updated_ms` of each is the time by this reader's clock, which is as far back as the report is old.
         """
         found, unreadable = [], []
-        for status in self._file_io.list(paths.runners_directory(self._warehouse)):
-            if status.is_directory or not status.name.endswith(paths.RUNNER_SUFFIX):
-                continue  # a temporary file of an overwrite
-            try:
-                data = self._file_io.read_bytes(status.path)
-                progress = parse_stored(RunnerProgress, data)
-            except ValidationError:
+        for status, read in self._current():
+            if read.progress is None:
                 unreadable.append(status.name.removesuffix(paths.RUNNER_SUFFIX))
-            except FileNotFoundError:
                 continue
-            else:
-                now_ms = self._clock.now_ms()
-                age_ms = self._ages.observe(status.path, data, age_ms=now_ms - status.modified_ms)
-                found.append(progress.model_copy(update={"updated_ms": now_ms - age_ms}))
+            now_ms = self._clock.now_ms()
+            age_ms = self._ages.observe(
+                status.path, read.digest, age_ms=now_ms - status.modified_ms
+            )
+            found.append(read.progress.model_copy(update={"updated_ms": now_ms - age_ms}))
         return RunnerReports(
             runners=tuple(sorted(found, key=lambda progress: progress.runner)),
             unreadable=tuple(sorted(unreadable)),
         )
+
+    def remove_dead(self, is_needed: Callable[[str], bool], *, retention_ms: int) -> list[str]:
+        """Delete the documents of runners that are long gone, and return their names.
+
+        The reports that decide something stay (`superseded_reports`). A runner that is not gone after all writes its document
+        again with its next report.
+
+        Args:
+            is_needed: Returns whether reports of a stream are needed, by the stream's key.
+            retention_ms: Age from which a document is deleted, milliseconds.
+        """
+        found = {
+            status.path: (status.modified_ms, read.progress)
+            for status, read in self._current()
+            if read.progress is not None
+        }
+        now_ms = self._clock.now_ms()
+        superseded = superseded_reports(found, is_needed)
+        removed = []
+        for path in sorted(superseded):
+            # By the storage's clock and this one, which may differ: that matters little for an age of days.
+            modified_ms = found[path][0]
+            if now_ms - modified_ms < retention_ms:
+                continue
+            if self._file_io.modified_ms(path) in (modified_ms, None) and self._file_io.delete(
+                path
+            ):
+                removed.append(path.rsplit("/", 1)[-1].removesuffix(paths.RUNNER_SUFFIX))
+        return removed
+
+    def _current(self) -> "list[tuple[FileStatus, _Read]]":
+        """Return the documents that are there, from memory where they have not changed."""
+        with self._lock:
+            known = self._read
+        current: list[tuple[FileStatus, _Read]] = []
+        for status in self._file_io.list(paths.runners_directory(self._warehouse)):
+            if status.is_directory or not status.name.endswith(paths.RUNNER_SUFFIX):
+                continue  # a temporary file of an overwrite
+            before, now_s = known.get(status.path), self._steady_s()
+            is_same = before is not None and before.is_of(status)
+            if before is not None and is_same and before.is_settled:
+                current.append((status, before))
+                continue
+            first_s = before.first_s if before is not None and is_same else now_s
+            try:
+                data = self._file_io.read_bytes(status.path)
+            except FileNotFoundError:
+                continue
+            current.append((status, _Read.of(data, status, first_s=first_s, read_s=now_s)))
+        with self._lock:
+            self._read = {status.path: read for status, read in current}
+        return current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """A document as it was read.
+
+    Attributes:
+        digest: Digest of its content.
+        progress: The report; None: it cannot be read.
+        size: Bytes, as listed before it was read.
+        modified_ms: Time of the write, as listed before it was read.
+        first_s: When a file of this size and time was listed first, seconds by the steady clock.
+        read_s: When it was read.
+    """
+
+    digest: bytes
+    progress: RunnerProgress | None
+    size: int
+    modified_ms: int
+    first_s: float
+    read_s: float
+
+    @classmethod
+    def of(cls, data: bytes, status: FileStatus, *, first_s: float, read_s: float) -> "_Read":
+        """Return what was read of a listed file."""
+        try:
+            progress = parse_stored(RunnerProgress, data)
+        except ValidationError:
+            progress = None
+        return cls(
+            digest=blake2b(data, digest_size=16).digest(),
+            progress=progress,
+            size=status.size,
+            modified_ms=status.modified_ms,
+            first_s=first_s,
+            read_s=read_s,
+        )
+
+    def is_of(self, status: FileStatus) -> bool:
+        """Return whether a listed file has the size and time of the one that was read."""
+        return (self.size, self.modified_ms) == (status.size, status.modified_ms)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every later write has another time: storage dates files in whole seconds at worst."""
+        return self.read_s - self.first_s >= SETTLED_S
 
 
 def stream_key(identifier: str, stream: str) -> str:
@@ -166,7 +290,7 @@ def current_report(
     def rank(report: Report) -> tuple[bool, bool, int, int]:
         progress = report.progress
         return (
-            report.updated_ms >= alive_since_ms,
+            report.is_alive(alive_since_ms),
             progress.state is not StreamState.UNASSIGNED,
             progress.epoch or 0,
             report.updated_ms,
@@ -177,7 +301,12 @@ def current_report(
 
 def _reports(runners: Iterable[RunnerProgress], key: str) -> list[Report]:
     return [
-        Report(runner=runner.runner, updated_ms=runner.updated_ms, progress=runner.streams[key])
+        Report(
+            runner=runner.runner,
+            updated_ms=runner.updated_ms,
+            progress=runner.streams[key],
+            has_ended=runner.has_ended,
+        )
         for runner in runners
         if key in runner.streams
     ]

@@ -27,7 +27,7 @@ def maintenance_status(
             **runner.tables[table.identifier].model_dump(),
         )
         for runner in reports.runners
-        if table.identifier in runner.tables and runner.updated_ms >= alive_since_ms
+        if table.identifier in runner.tables and runner.is_alive(alive_since_ms)
     ]
     return MaintenanceStatus(
         database=database,

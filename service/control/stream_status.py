@@ -64,7 +64,7 @@ def stream_status(
         backfills: The backfills of the stream.
         unreadable_reports: Runners whose reports cannot be read.
     """
-    is_fresh = report is not None and report.updated_ms >= alive_since_ms
+    is_fresh = report is not None and report.is_alive(alive_since_ms)
     progress = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
     is_hosted = is_fresh and state is not StreamState.COMPLETED
@@ -124,7 +124,7 @@ def unreported_state(entry: StreamEntry) -> StreamState:
 
 def reported_state(report: Report | None, *, alive_since_ms: int) -> StreamState | None:
     """Return the state that the living runner of a stream reports; None if no runner has it."""
-    if report is None or report.updated_ms < alive_since_ms:
+    if report is None or not report.is_alive(alive_since_ms):
         return None
     state = report.progress.state
     return None if state is StreamState.UNASSIGNED else state

@@ -60,7 +60,7 @@ def stream_samples(
         before: The counts at the sample before, by `<database>.<table>/<stream>`.
         alive_since_ms: A runner whose report is older is gone; milliseconds since the epoch.
     """
-    alive = [runner for runner in runners if runner.updated_ms >= alive_since_ms]
+    alive = [runner for runner in runners if runner.is_alive(alive_since_ms)]
     values: dict[SeriesKey, float] = {}
     counts: dict[str, StreamCount] = {}
     for key in sorted({key for runner in alive for key in runner.streams}):

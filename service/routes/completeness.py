@@ -95,7 +95,7 @@ def get_completeness(
 def _lags(components: Components, document: TableDocument, table: Table) -> dict[str, StreamLag]:
     now_ms = components.clock.now_ms()
     alive_since_ms = now_ms - components.settings.runner_timeout_ms
-    reports = components.progress.read_all().runners
+    reports = components.reports.get().runners
     positions = table.committer().stream_positions()
     lags = {}
     for name, entry in sorted(document.streams.items()):

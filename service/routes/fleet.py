@@ -70,7 +70,7 @@ def list_runners(components: ComponentsOf, principal: PrincipalOf) -> RunnerList
         runners=tuple(
             RunnerView(
                 name=one.runner,
-                alive=one.updated_ms >= alive_since_ms,
+                alive=one.is_alive(alive_since_ms),
                 started_at=iso_utc(one.started_ms),
                 reported_at=iso_utc(one.updated_ms),
                 streams={

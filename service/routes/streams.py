@@ -221,7 +221,7 @@ def _status(components: Components, document: TableDocument, stream: str) -> Str
     table = components.tables.get(document.identifier)
     positions = table.committer().stream_positions()
     position = positions.get(stream)
-    reports = components.progress.read_all()
+    reports = components.reports.get()
     status = stream_status(
         document,
         entry,

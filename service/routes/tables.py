@@ -95,7 +95,7 @@ def get_maintenance(components: ComponentsOf, database: str, table: str) -> Main
     """Return the state of a table's compaction, and the runners that do it."""
     status = maintenance_status(
         components.tables.get(f"{database}.{table}"),
-        components.progress.read_all(),
+        components.reports.get(),
         alive_since_ms=components.clock.now_ms() - components.settings.runner_timeout_ms,
     )
     return components.shown(status)

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from braid.lake import Clock, LakeError
-from braid.registry.store.progress import ProgressStore
 from braid.schemas import HistoryName, HistorySeries, TableHistory
+from braid.service.control.lists.recent_reports import RecentReports
 from braid.service.control.table_history import UNITS, SeriesKey, StreamCount, stream_samples
 from braid.service.serving.completeness_counts import CompletenessCounts
 
@@ -119,7 +119,7 @@ class HistoryRecorder:
 
     def __init__(
         self,
-        progress: ProgressStore,
+        reports: RecentReports,
         completeness: CompletenessCounts,
         clock: Clock,
         *,
@@ -129,14 +129,14 @@ class HistoryRecorder:
         """Take no sample yet.
 
         Args:
-            progress: The reports of runners.
+            reports: The reports of runners.
             completeness: The counts of complete rows that requests have caused.
             clock: Tells the times of samples.
             runner_timeout_ms: Age of a runner's report from which it counts as gone, milliseconds.
             history: Where the samples are kept; None: a new one.
         """
         self.history = history or History()
-        self._progress = progress
+        self._reports = reports
         self._completeness = completeness
         self._clock = clock
         self._runner_timeout_ms = runner_timeout_ms
@@ -158,7 +158,7 @@ class HistoryRecorder:
         Raises:
             LakeError: The reports cannot be read.
         """
-        runners = self._progress.read_all().runners
+        runners = self._reports.get().runners
         now_ms = self._clock.now_ms()
         values, self._counts = stream_samples(
             runners, self._counts, alive_since_ms=now_ms - self._runner_timeout_ms

@@ -114,7 +114,7 @@ def table_status(
     upkeep = [
         runner.tables[document.identifier]
         for runner in reports.runners
-        if document.identifier in runner.tables and runner.updated_ms >= alive_since_ms
+        if document.identifier in runner.tables and runner.is_alive(alive_since_ms)
     ]
     lags = [one.lag_records for one in statuses if one.lag_records is not None]
     return TableStatus(

@@ -51,6 +51,22 @@ def test_no_other_runner_is_warned_of(
     assert not caplog.messages
 
 
+def test_a_runner_that_ends_in_order_says_so_and_is_not_taken_for_a_namesake(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = ManualClock()
+    file_io = MemoryFileIO(clock=clock)
+    stop = threading.Event()
+    stop.set()
+    Runner(SETTINGS, starter=StubStarter(), file_io=file_io, clock=clock).run(stop)
+    (last,) = ProgressStore(file_io, "/w", clock).read_all().runners
+
+    Runner(SETTINGS, starter=StubStarter(), file_io=file_io, clock=clock).run(stop)
+
+    assert last.has_ended
+    assert not caplog.messages
+
+
 def test_an_unreadable_document_stops_no_stream_of_its_table_or_another() -> None:
     clock, file_io = ManualClock(), MemoryFileIO()
     registry, progress = RegistryStore(file_io, "/w", clock), ProgressStore(file_io, "/w", clock)

@@ -15,6 +15,7 @@ from braid.schemas import (
     StreamState,
     TableDocument,
 )
+from braid.service.control.lists.recent_reports import RecentReports
 from braid.service.reported_metrics import declared_streams, reported_metrics
 from tests.unit.registry.shop import definition, orders
 
@@ -40,7 +41,9 @@ def test_streams_without_a_runner_are_waited_for_only_while_they_are_registered_
     clock.advance(ms=60_000)
     view = RegistryView(registry, file_io, "/w")
     declared = declared_streams(view)
-    metrics = reported_metrics(progress, view, clock, runner_timeout_ms=15_000, declared=declared)
+    metrics = reported_metrics(
+        RecentReports(progress, clock), view, clock, runner_timeout_ms=15_000, declared=declared
+    )
 
     def states() -> dict[str, str]:
         found = {one.name: one.samples for one in metrics.collect()}["braid_stream_state"]

@@ -108,6 +108,16 @@ def test_a_stream_whose_runner_is_gone_is_unassigned_and_has_no_other_series() -
     assert found["braid_runner_report_age_seconds"] == {("r",): 15.001}
 
 
+def test_a_runner_that_has_ended_has_no_age_and_its_streams_are_unassigned() -> None:
+    streams = {"shop.orders/sales": StreamProgress(state=StreamState.RUNNING)}
+    ended = report(streams=streams).model_copy(update={"has_ended": True})
+
+    found = collected(ended, report("alive"))
+
+    assert found["braid_runner_report_age_seconds"] == {("alive",): 0.0}
+    assert found["braid_stream_state"] == {("shop.orders", "sales", "UNASSIGNED"): 1.0}
+
+
 def test_the_registry_tells_the_state_of_a_stream_without_a_living_runner() -> None:
     running = StreamProgress(state=StreamState.RUNNING, lag_records=12)
     waiting = StreamProgress(state=StreamState.UNASSIGNED)

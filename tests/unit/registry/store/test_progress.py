@@ -5,6 +5,7 @@ import pytest
 from braid.lake import ManualClock, MemoryFileIO
 from braid.registry.store.observed_ages import ObservedAges
 from braid.registry.store.progress import (
+    SETTLED_S,
     ProgressStore,
     RunnerReports,
     current_report,
@@ -12,6 +13,7 @@ from braid.registry.store.progress import (
     stream_key,
 )
 from braid.schemas import RunnerProgress, StreamProgress, StreamState
+from tests.support.faulty_file_io import FaultyFileIO
 
 KEY = stream_key("shop.orders", "pay")
 
@@ -150,3 +152,90 @@ def test_a_report_from_before_all_clocks_were_set_back_ages(file_io: MemoryFileI
     (second,) = store.read_all().runners
 
     assert (first.updated_ms, second.updated_ms) == (-86_400_000, -86_400_000 - 15_000)
+
+
+def test_a_document_is_read_again_only_if_it_may_have_changed(
+    file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    """Storage dates files in whole seconds at worst, so a second write may have the time and size of the first."""
+    now_s = 0.0
+    counted = FaultyFileIO(file_io)
+    store = ProgressStore(counted, "/w", clock, steady_s=lambda: now_s)
+    for runner in ("r1", "r2"):
+        store.write(progress(runner, updated_ms=1))
+
+    def reads() -> int:
+        counted.calls.clear()
+        store.read_all()
+        return sum(method == "read_bytes" for method, _ in counted.calls)
+
+    first, early = reads(), reads()
+    now_s = SETTLED_S
+    late, settled = reads(), reads()
+    clock.advance(ms=1)
+    store.write(progress("r1", updated_ms=2))
+
+    assert (first, early, late, settled) == (2, 2, 2, 0)
+    assert reads() == 1
+    assert [one.updated_ms for one in store.read_all().runners] == [clock.now_ms(), 1]
+
+
+def test_a_write_of_the_same_time_and_size_is_seen_at_the_next_look(store: ProgressStore) -> None:
+    for epoch in (1, 2):
+        store.write(progress("r1", updated_ms=1, epoch=epoch))
+        (found,) = store.read_all().runners
+
+        assert found.streams[KEY].epoch == epoch
+
+
+def test_a_document_that_is_gone_is_forgotten(store: ProgressStore, file_io: MemoryFileIO) -> None:
+    store.write(progress("r1", updated_ms=1))
+    store.read_all()
+    file_io.delete("/w/_braid/runners/r1.json")
+
+    assert store.read_all() == RunnerReports(runners=())
+
+
+def test_a_runner_that_has_ended_is_gone_at_once() -> None:
+    ended = progress("ended", updated_ms=9, epoch=9).model_copy(update={"has_ended": True})
+    alive = progress("alive", updated_ms=5, epoch=1)
+
+    report = current_report([ended, alive], KEY, alive_since_ms=5)
+
+    assert report is not None
+    assert report.runner == "alive"
+    assert (ended.is_alive(5), alive.is_alive(5), alive.is_alive(6)) == (False, True, False)
+
+
+def test_documents_of_runners_that_are_long_gone_are_deleted_once_they_decide_nothing(
+    store: ProgressStore, clock: ManualClock
+) -> None:
+    for runner, epoch in (("former", 1), ("last", 2), ("waits", None)):
+        store.write(progress(runner, updated_ms=1, epoch=epoch))
+    clock.advance(ms=999)
+
+    early = store.remove_dead(lambda _: True, retention_ms=1_000)
+    clock.advance(ms=1)
+    removed = store.remove_dead(lambda _: True, retention_ms=1_000)
+    left = [one.runner for one in store.read_all().runners]
+    dropped = store.remove_dead(lambda _: False, retention_ms=1_000)
+
+    assert (early, removed, left, dropped) == ([], ["former", "waits"], ["last"], ["last"])
+
+
+def test_the_document_of_a_runner_that_has_just_reported_again_stays(
+    file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    counted = FaultyFileIO(file_io)
+    store = ProgressStore(counted, "/w", clock)
+    store.write(progress("former", updated_ms=1, epoch=1))
+    store.write(progress("last", updated_ms=1, epoch=2))
+    clock.advance(ms=5_000)
+
+    def report_again(_: int, method: str, __: str) -> None:
+        if method == "modified_ms":
+            ProgressStore(file_io, "/w", clock).write(progress("former", updated_ms=2, epoch=1))
+
+    counted.before = report_again
+
+    assert store.remove_dead(lambda _: True, retention_ms=1_000) == []

@@ -5,6 +5,7 @@ import pytest
 from braid.lake import ManualClock, MemoryFileIO
 from braid.registry.store.progress import ProgressStore
 from braid.schemas import HistoryName, RunnerProgress, StreamProgress, StreamState, TableHistory
+from braid.service.control.lists.recent_reports import RecentReports
 from braid.service.control.table_history import SeriesKey
 from braid.service.serving.completeness_counts import CompletenessCounts
 from braid.service.serving.history import History, HistoryRecorder
@@ -70,7 +71,12 @@ def test_a_recorder_samples_the_reports_of_living_runners(
             runner="r", started_ms=0, updated_ms=0, streams={"shop.orders/sales": stream}
         )
     )
-    recorder = HistoryRecorder(progress, CompletenessCounts(clock), clock, runner_timeout_ms=15_000)
+    recorder = HistoryRecorder(
+        RecentReports(progress, clock),
+        CompletenessCounts(clock),
+        clock,
+        runner_timeout_ms=15_000,
+    )
 
     recorder.record()
     clock.advance(ms=15_001)  # the runner has not reported since
