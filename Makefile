@@ -9,6 +9,7 @@ PEER    := .venv-pypaimon
 SPARK_PEERS := .venv-spark-peers
 REDIS   := .redis
 PLAYWRIGHT := .playwright
+PYICEBERG := .pyiceberg
 BIN     := $(VENV)/bin
 INSTALL := $(VENV)/.installed
 CASES   ?= tests/conformance/cases
@@ -110,7 +111,7 @@ clean: ## Remove caches and build outputs
 	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments and jars as well
-	@rm -rf $(VENV) $(PEER) $(SPARK_PEERS) $(REDIS) $(PLAYWRIGHT) .jars *.egg-info
+	@rm -rf $(VENV) $(PEER) $(SPARK_PEERS) $(REDIS) $(PLAYWRIGHT) $(PYICEBERG) .jars *.egg-info
 
 # --- set-up ---------------------------------------------------------------------------------
 
@@ -139,13 +140,18 @@ classes: jars
 	@$(BIN)/python -m tests.support.class_archive
 
 # pypaimon pins an old pyarrow, so it lives in an environment of its own.
-peer: $(PEER)/.installed
+peer: $(PEER)/.installed $(PYICEBERG)/.installed
 $(PEER)/.installed: tests/interop/pypaimon.txt
 	@set -e; python=$$($(find_python)); \
 	echo "setting up $(PEER) (another implementation of the format, for the tests)"; \
 	[ -x $(PEER)/bin/python ] || $$python -m venv $(PEER); \
 	$(PEER)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r $<; \
 	touch $@
+
+# pyiceberg, beside the environment: only the tests of Iceberg metadata read with it. Its other needs are there.
+$(PYICEBERG)/.installed: tests/interop/pyiceberg.txt $(INSTALL)
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --disable-pip-version-check --upgrade --target $(PYICEBERG) -r $<
+	@touch $@
 
 # Redis as a program, beside the environment: only one benchmark needs it.
 redis: $(REDIS)/.installed

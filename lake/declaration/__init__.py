@@ -9,6 +9,7 @@
 | `engine_rules`, `sequence_rules`, `snapshot_ordering_rules`, `function_rules` | options of merging: engines, order, aggregate functions |
 | `partial_update_rules`, `null_delete_rules`, `tombstone_rules` | sequence groups and deletes |
 | `row_expiry_rules` | the time to live of rows |
+| `iceberg_rules` | what Iceberg readers could not read |
 | `ineffective_options` | options without an effect |
 | `engine_declaration` | the classes with which merge engines are declared |
 | `engines/` | the declaration of each engine, for hints and the documentation |

@@ -20,6 +20,7 @@ Tables that this version cannot write are refused elsewhere (`braid.lake.write.w
 | deletes without values | `null_delete_rules` |
 | number of retained snapshots and changelogs | `retention_rules` |
 | values of maintenance options | `maintenance_rules` |
+| Iceberg metadata | `iceberg_rules` |
 | kinds, columns and options of file indexes | `file_index_rules` |
 | sequence groups and deletes of partial-update | `partial_update_rules` |
 | names, types and options of aggregate functions | `function_rules` |
@@ -32,6 +33,7 @@ from collections.abc import Iterator
 from braid.lake.declaration.engine_rules import engine_problems
 from braid.lake.declaration.file_index_rules import file_index_problems
 from braid.lake.declaration.function_rules import function_problems
+from braid.lake.declaration.iceberg_rules import iceberg_problems
 from braid.lake.declaration.key_rules import column_problems, key_problems
 from braid.lake.declaration.maintenance_rules import maintenance_problems
 from braid.lake.declaration.null_delete_rules import null_delete_problems
@@ -92,6 +94,7 @@ def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     yield from retention_problems(schema.options, options)
     yield from maintenance_problems(schema, options)
     yield from file_index_problems(schema)
+    yield from iceberg_problems(schema, options)
     if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
         yield from partial_update_problems(schema, options)
     if options.merge_engine in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION):

@@ -4,7 +4,7 @@ A process leaves orphans if it dies before its files are committed, or if it die
 snapshot and before it has deleted the snapshot's files. A rollback leaves orphans on purpose.
 
 1. List the candidates. In the directories of manifests, index files, statistics and buckets these are all files,
-   except managed blobs of other engines. In the directories of snapshots and changelogs they are the files that are
+   except managed blobs of other engines; so in those of Iceberg metadata, also where the table has none now. In the directories of snapshots and changelogs they are the files that are
    neither snapshots or changelogs nor hints. In the directories of schemas, tags and consumers they are unfinished
    files.
 2. Collect the reachable files (`braid.lake.maintenance.reachable_files`), *after* the listing: a file that was listed
@@ -24,6 +24,8 @@ from dataclasses import dataclass, replace
 from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.files.paths import CHANGELOG_PREFIX, SNAPSHOT_PREFIX, TablePaths
 from braid.lake.files.storage.file_io import FileStatus
+from braid.lake.iceberg.metadata_directory import directories_with_orphans, is_metadata_file
+from braid.lake.iceberg.referenced_files import referenced_files
 from braid.lake.maintenance.reachable_files import ReachableFiles, ReachableFileScan
 from braid.lake.snapshots.live_files import LiveFiles
 from braid.lake.snapshots.table_store import TableStore
@@ -89,6 +91,7 @@ class OrphanCleaner:
         """Create a cleaner from the store of any branch of the table."""
         self._file_io = store.file_io
         self._paths = replace(store.paths, branch="")
+        self._store = replace(store, paths=self._paths)
         self._partition_depth = len(store.schema.partition_keys)
         self._manifests = store.manifests
 
@@ -120,13 +123,13 @@ class OrphanCleaner:
             paths=self._paths,
             reachable=ReachableFiles(manifests=self._manifests, live=LiveFiles(self._manifests)),
         )
-        reachable = scan.collect()
+        reachable = scan.collect() | referenced_files(self._store)
         unnamed = [found for found in candidates if found.status.name not in reachable]
         old = [found for found in unnamed if found.status.modified_ms <= now_ms - min_age_ms]
         younger = len(unnamed) - len(old)
         if delete:
             # A slow commit may have made an old file reachable during the first collection.
-            reachable = scan.collect()
+            reachable = scan.collect() | referenced_files(self._store)
             old = [found for found in old if found.status.name not in reachable]
             self._delete(old)
         return OrphanReport(
@@ -149,12 +152,23 @@ class OrphanCleaner:
             (paths.statistics_dir, "statistics file"),
         ):
             yield from self._files(directory, what)
+        yield from self._iceberg_files()
         for branch in ("", *list_branches(self._file_io, paths)):
             yield from self._branch_files(replace(paths, branch=branch))
         roots = {paths.root, "/".join(filter(None, (paths.root, paths.data_directory)))}
         for root in sorted(roots):
             for bucket in self._buckets(root, self._partition_depth):
                 yield from self._files(bucket, "data or changelog file")
+
+    def _iceberg_files(self) -> Iterator[_Candidate]:
+        options = self._store.schema.table_options
+        for directory in sorted(directories_with_orphans(self._paths, options)):
+            for found in self._files(directory, "file"):
+                name = found.status.name
+                if _is_unfinished(name):
+                    yield found
+                elif is_metadata_file(name):
+                    yield replace(found, reason="the Iceberg metadata do not need the file")
 
     def _files(self, directory: str, what: str) -> Iterator[_Candidate]:
         for status in self._file_io.list(directory):

@@ -21,6 +21,7 @@ from braid.lake.errors import CorruptData, InvalidRequest, Problem, StorageUnava
 from braid.lake.files.data_file_path import data_file_path
 from braid.lake.format.snapshot import Snapshot
 from braid.lake.format.tag import Tag, local_time
+from braid.lake.iceberg.publication import publish
 from braid.lake.maintenance.reachable_files import ReachableFiles
 from braid.lake.maintenance.unreferenced_files import MetadataNames, MetadataParts, metadata_names
 from braid.lake.snapshots.manifest_store import ManifestGone
@@ -100,6 +101,8 @@ class TableTags:
         tag: Tag | None = None
         try:
             tag = self._tags.get(name)
+            # Before its files go: the Iceberg metadata may name them for the tag alone.
+            publish(self._store, without_tag=name)
             self._tags.delete(name)
             return TagDeletion(name=name, tag=tag, deleted_files=self._delete_files(tag.snapshot))
         except (CorruptData, ManifestGone) as error:

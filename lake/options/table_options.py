@@ -107,6 +107,32 @@ class ManifestCompression(StrEnum):
     NULL = "null"
 
 
+class IcebergStorage(StrEnum):
+    """Where the Iceberg metadata of a table are; those of the last two catalogs are refused at declaration."""
+
+    DISABLED = "disabled"
+    TABLE_LOCATION = "table-location"
+    HADOOP_CATALOG = "hadoop-catalog"
+    HIVE_CATALOG = "hive-catalog"
+    REST_CATALOG = "rest-catalog"
+
+
+class IcebergLocation(StrEnum):
+    """The directory of Iceberg metadata, where it is not the one that the storage implies."""
+
+    TABLE_LOCATION = "table-location"
+    CATALOG_LOCATION = "catalog-location"
+
+
+class IcebergCompression(StrEnum):
+    """Codecs of Iceberg's manifests."""
+
+    SNAPPY = "snappy"
+    ZSTANDARD = "zstandard"
+    DEFLATE = "deflate"
+    NULL = "null"
+
+
 # Options that the defaults of other options follow.
 _COMPACTION_TRIGGER: Final = Option(
     key="num-sorted-run.compaction-trigger",
@@ -134,6 +160,7 @@ _SNAPSHOTS_TIME: Final = Option(
     doc="Age below which snapshots do not expire, unless their number exceeds the maximum",
 )
 _CODEC_ALIASES: Final = {"zstd": "zstandard", "none": "null"}
+_ICEBERG_CODEC_ALIASES: Final = {**_CODEC_ALIASES, "gzip": "deflate"}
 _UNUSED: Final = "For other engines (checked, but not used by Braid): "
 _REFUSED: Final = "Not supported (tables that use it are refused): "
 
@@ -402,6 +429,66 @@ class TableOptions:
         default=16 << 20,
         doc="Total size of the manifests that are small or contain deletes, from which a commit "
         "rewrites all of them, if at least one contains deletes",
+    )
+
+    iceberg_storage: IcebergStorage = option(
+        "metadata.iceberg.storage",
+        choice(IcebergStorage),
+        default=IcebergStorage.DISABLED,
+        doc="Where to keep metadata by which Iceberg readers read the compacted rows: in the table's "
+        "directory (table-location), or below `iceberg` in the warehouse (hadoop-catalog); "
+        "hive-catalog and rest-catalog are refused",
+    )
+    iceberg_storage_location: IcebergLocation | None = option(
+        "metadata.iceberg.storage-location",
+        choice(IcebergLocation),
+        default=None,
+        default_text="the place that `metadata.iceberg.storage` names",
+        doc="Directory of the Iceberg metadata: that of the table, or below `iceberg` in the "
+        "warehouse (catalog-location)",
+    )
+    iceberg_format_version: int = option(
+        "metadata.iceberg.format-version",
+        whole_number(low=2, high=3),
+        default=2,
+        doc="Version of Iceberg's format; tables with 3 are refused",
+    )
+    iceberg_compaction_min_files: int = option(
+        "metadata.iceberg.compaction.min.file-num",
+        whole_number(low=1),
+        default=10,
+        doc="Number of small Iceberg manifests from which they are merged, if together they have the "
+        "size `manifest.target-file-size`",
+    )
+    iceberg_compaction_max_files: int = option(
+        "metadata.iceberg.compaction.max.file-num",
+        whole_number(low=1),
+        default=50,
+        doc="Number of small Iceberg manifests from which they are merged whatever their size",
+    )
+    iceberg_delete_after_commit: bool = option(
+        "metadata.iceberg.delete-after-commit.enabled",
+        FLAG,
+        default=True,
+        doc="Whether older versions of the Iceberg metadata file are deleted when one is written",
+    )
+    iceberg_previous_versions_max: int = option(
+        "metadata.iceberg.previous-versions-max",
+        whole_number(low=0),
+        default=0,
+        doc="Number of older versions of the Iceberg metadata file that are kept",
+    )
+    iceberg_manifest_compression: IcebergCompression = option(
+        "metadata.iceberg.manifest-compression",
+        choice(IcebergCompression, aliases=_ICEBERG_CODEC_ALIASES),
+        default=IcebergCompression.SNAPPY,
+        doc="Compression of Iceberg manifests and manifest lists",
+    )
+    iceberg_manifest_legacy_version: bool = option(
+        "metadata.iceberg.manifest-legacy-version",
+        FLAG,
+        default=False,
+        doc="Name the counts in Iceberg manifest lists as Iceberg 1.4 and AWS Athena do",
     )
 
     source_split_target_size_bytes: int = option(

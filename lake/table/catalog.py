@@ -2,10 +2,12 @@
 
 import random as random_module
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from braid.lake.declaration.validation import validate_schema
 from braid.lake.errors import (
+    CorruptData,
     InvalidRequest,
     Problem,
     TableExists,
@@ -25,6 +27,7 @@ from braid.lake.format.data_types import (
 )
 from braid.lake.format.schema import TableSchema, check_supported
 from braid.lake.format.type_codec import parse_type
+from braid.lake.iceberg.metadata_directory import directory_of, is_published
 from braid.lake.read.lookup.copy_store import CopyStore
 from braid.lake.read.lookup.copy_usage import CopyUsage
 from braid.lake.read.lookup.lookup_settings import LookupSettings
@@ -220,6 +223,7 @@ class Catalog:
         if not self._is_table(path) and self._first_left(path, _is_of_table) is None:
             message = f"no table {identifier} at {path}"
             raise TableNotFound(message)
+        iceberg_directory = self._iceberg_directory(paths)
         # Deleted durably before any other file, schema 0 last: while there is a schema, no file is
         # missing.
         for status in reversed(self._file_io.list(paths.schema_dir)):
@@ -229,9 +233,20 @@ class Catalog:
         self._file_io.sync_directory(paths.schema_dir)
         if not is_meant():
             return False
+        if iceberg_directory is not None:
+            self._file_io.delete_tree(iceberg_directory)
         self._file_io.delete_tree(path)
         self._file_io.sync_directory(path.rpartition("/")[0])
         return True
+
+    def _iceberg_directory(self, paths: TablePaths) -> str | None:
+        """Return the directory of a table's Iceberg metadata outside of the table's; None without one."""
+        with suppress(InvalidRequest, CorruptData):
+            schema = SchemaStore(self._file_io, paths).latest()
+            if schema is not None and is_published(schema.table_options):
+                directory = directory_of(paths, schema.table_options)
+                return None if directory.startswith(f"{paths.root}/") else directory
+        return None
 
     def _database_dir(self, database: str) -> str:
         return f"{self._warehouse}/{database}{_DATABASE_SUFFIX}"

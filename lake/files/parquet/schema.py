@@ -37,6 +37,16 @@ def data_file_schema(schema: TableSchema, *, without: Collection[str] = ()) -> p
     )
 
 
+def nested_field_id(enclosing_id: int, depth: int) -> int:
+    """Return the id of a list element or map value (see the module)."""
+    return _NESTED_ID_START + _NESTED_ID_STEP * enclosing_id + depth
+
+
+def map_key_field_id(enclosing_id: int, depth: int) -> int:
+    """Return the id of a map key (see the module)."""
+    return _NESTED_ID_START - _NESTED_ID_STEP * enclosing_id - depth
+
+
 def _own_id(column: DataField) -> int:
     """Return the id from which the ids of nested parts are derived: that of the table's column."""
     is_key = column.name.startswith(KEY_PREFIX) and column.id >= KEY_FIELD_ID_START
@@ -52,7 +62,6 @@ def _field(
 
 def _arrow_type(data_type: DataType, enclosing_id: int, depth: int) -> pa.DataType:
     depth += 1
-    offset = _NESTED_ID_STEP * enclosing_id + depth
     match data_type.root:
         case TypeRoot.ARRAY:
             assert data_type.element is not None
@@ -60,7 +69,7 @@ def _arrow_type(data_type: DataType, enclosing_id: int, depth: int) -> pa.DataTy
                 _field(
                     "element",
                     data_type.element,
-                    _NESTED_ID_START + offset,
+                    nested_field_id(enclosing_id, depth),
                     enclosing_id=enclosing_id,
                     depth=depth,
                 )
@@ -85,16 +94,19 @@ def _arrow_type(data_type: DataType, enclosing_id: int, depth: int) -> pa.DataTy
 
 
 def _map_type(key: DataType, value: DataType, enclosing_id: int, depth: int) -> pa.DataType:
-    offset = _NESTED_ID_STEP * enclosing_id + depth
     key_field = _field(
         "key",
         key.with_nullable(False),
-        _NESTED_ID_START - offset,
+        map_key_field_id(enclosing_id, depth),
         enclosing_id=enclosing_id,
         depth=depth,
     )
     value_field = _field(
-        "value", value, _NESTED_ID_START + offset, enclosing_id=enclosing_id, depth=depth
+        "value",
+        value,
+        nested_field_id(enclosing_id, depth),
+        enclosing_id=enclosing_id,
+        depth=depth,
     )
     return pa.map_(key_field, value_field)
 

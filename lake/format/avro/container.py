@@ -115,11 +115,22 @@ def sync_marker(schema: AvroSchema, salt: str) -> bytes:
     return digest.digest()
 
 
-def container_header(schema: AvroSchema, codec: str, sync: bytes) -> bytes:
-    """Return the header of a container."""
+def container_header(
+    schema: AvroSchema, codec: str, sync: bytes, *, metadata: Mapping[str, str] | None = None
+) -> bytes:
+    """Return the header of a container.
+
+    Args:
+        schema: Schema of the records.
+        codec: Name of the compression.
+        sync: The marker between blocks, 16 bytes.
+        metadata: Further entries of the header's map.
+    """
     assert len(sync) == _SYNC_BYTES, "the sync marker has a fixed length"
-    out = [_MAGIC, encode_long(2)]
-    for key, value in (("avro.schema", _schema_text(schema)), ("avro.codec", codec.encode())):
+    entries = {"avro.schema": _schema_text(schema), "avro.codec": codec.encode()}
+    entries.update((key, value.encode()) for key, value in (metadata or {}).items())
+    out = [_MAGIC, encode_long(len(entries))]
+    for key, value in entries.items():
         encode_bytes(out, key.encode())
         encode_bytes(out, value)
     return b"".join([*out, encode_long(0), sync])

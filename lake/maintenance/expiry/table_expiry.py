@@ -4,7 +4,8 @@ The table's options declare how many snapshots stay and for how long; the caller
 (`snapshot_retention`). Together with stale consumers, a run removes the marks of expiries that died, and the old
 marker of a rollback if the chain has no gap. It also moves the hold that keeps other engines from expiring the newest
 snapshot with the positions of streams. While the newest snapshot belongs to history that a rollback removes, no
-snapshot or changelog expires.
+snapshot or changelog expires. Before snapshots expire, their Iceberg snapshots leave the Iceberg metadata, if the
+table has any.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from braid.lake.commit.streams.position_hold import HOLD_ID, PositionHold
 from braid.lake.declaration.retention_rules import snapshot_retention_problems
 from braid.lake.errors import InvalidRequest, StorageUnavailable
 from braid.lake.format.schema import TableSchema
+from braid.lake.iceberg.publication import publish
 from braid.lake.maintenance.expiry.changelog_expiry import ChangelogExpiry
 from braid.lake.maintenance.expiry.expiry_holds import (
     changelog_holds,
@@ -158,6 +160,8 @@ class TableExpiry:
         plan = self.plan(retention)
         if plan is None:
             return ExpiryResult(consumers=forgotten)
+        # First, and whatever expires: so the metadata never name a file that goes, and are caught up.
+        publish(self.store, expiring_below=plan.end)
         snapshots: tuple[int, ...] = ()
         if plan.end > plan.begin:
             # Changelogs that are kept already may need files of these snapshots, so the files expire

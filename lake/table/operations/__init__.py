@@ -8,4 +8,5 @@
 | `schema_alteration` | changes of the schema |
 | `compaction`, `rescale`, `expiry` | rewrites of files, and expiry of snapshots |
 | `tags`, `rollback`, `consumers` | names of snapshots, return to one, and readers that hold one |
+| `iceberg` | Iceberg metadata, after the operations that change the compacted state |
 """

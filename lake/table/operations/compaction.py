@@ -21,6 +21,7 @@ from braid.lake.maintenance.compaction.table_compaction import TableCompaction
 from braid.lake.merge.fold import Machine
 from braid.lake.snapshots.live_table import LiveTable
 from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.operations.iceberg import publish_or_log
 
 
 def compact(
@@ -46,7 +47,10 @@ def compact(
         machine=machine,
     )
     with table.keeper.hold(snapshot, what="a compaction"):
-        return compaction.run(live if buckets is None else live.of(buckets))
+        result = compaction.run(live if buckets is None else live.of(buckets))
+    if result.snapshot_id:
+        publish_or_log(table.store)
+    return result
 
 
 def buckets_to_compact(

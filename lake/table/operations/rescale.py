@@ -17,6 +17,7 @@ from braid.lake.options.table_options import BUCKETS_MAX, POSTPONE_BUCKET
 from braid.lake.snapshots.table_store import TableStore
 from braid.lake.table.arguments import check_wait, refuse_argument
 from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.operations.iceberg import publish_or_log
 from braid.lake.write.writable import check_writable
 
 WAIT_MS: Final = 60_000
@@ -31,11 +32,13 @@ def rescale(table: OpenedTable, buckets: int, *, commit_user: str | None) -> Res
     table.refresh()
     user = commit_user or str(table.store.new_uuid())
     try:
-        return _rescale(table, buckets, user=user).run()
+        result = _rescale(table, buckets, user=user).run()
     finally:
         # Refreshed even after an error: the schema with the new count may have been published.
         with suppress(LakeError):
             table.refresh()
+    publish_or_log(table.store)
+    return result
 
 
 def follow_schema(table: OpenedTable, known: int | None = None, *, wait_ms: int) -> bool:

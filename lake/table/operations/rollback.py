@@ -6,6 +6,7 @@ from braid.lake.maintenance.rollback import RollbackResult, TableRollback
 from braid.lake.snapshots.table_store import TableStore
 from braid.lake.table.arguments import check_snapshot_id, check_text
 from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.operations.iceberg import publish_or_log
 
 
 def rollback(
@@ -17,7 +18,10 @@ def rollback(
     store, committer = table.confirmed_store(), table.committer()
     if snapshot_id is not None:
         check_snapshot_id(snapshot_id)
-    return TableRollback(store, committer, commit_user=user).run(_target(store, snapshot_id, tag))
+    target = _target(store, snapshot_id, tag)
+    result = TableRollback(store, committer, commit_user=user).run(target)
+    publish_or_log(store)
+    return result
 
 
 def _target(store: TableStore, snapshot_id: int | None, tag: str | None) -> Snapshot:

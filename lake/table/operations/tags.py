@@ -10,6 +10,7 @@ from braid.lake.snapshots.table_store import TableStore
 from braid.lake.snapshots.tag_store import checked_name
 from braid.lake.table.arguments import check_snapshot_id, check_whole
 from braid.lake.table.branches import refuse_branch
+from braid.lake.table.operations.iceberg import publish_or_log
 
 
 def table_tags(store: TableStore) -> TableTags:
@@ -60,6 +61,8 @@ def create_tag(
         holder=f"the creation of tag {name}",
     )
     try:
-        return table_tags(store).create(name, snapshot, retained_ms=retained_ms)
+        tag = table_tags(store).create(name, snapshot, retained_ms=retained_ms)
     finally:
         lease.release()
+    publish_or_log(store, tagged=snapshot)
+    return tag
