@@ -13,6 +13,7 @@
 | `compaction/`, `lookup/`, `scan/` | programs: compactions, lookups and scans; all but `lookup/` compare with the Java reference |
 | `serve/` | program: rows over HTTP, one and many, beside the same rows in Redis |
 | `merging/` | program: reads of tables whose files have to be merged, beside the Java reference |
+| `contention/` | program: 64 writers of one table, beside compaction and expiry |
 | `ingest/` | program: ingest from Kafka to the table, with all processes |
 | `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust; wide rows, beside Spark |
 | `peer` | one process, compared with the Java reference: the same rows are written, then read |

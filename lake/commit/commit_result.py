@@ -23,6 +23,8 @@ class CommitResult:
         wait_ms: Time spent waiting between attempts, milliseconds.
         outcome: How the commit ended.
         time_ms: `timeMillis` of the snapshot; 0 when there is none.
+        lost_to: Ids of the snapshots that other commits published first, one for each attempt that lost
+            a race.
         are_files_unused: The files of the messages are in no snapshot and never will be. True only
             for a replay, and only if no earlier attempt can have published its files.
     """
@@ -32,4 +34,5 @@ class CommitResult:
     wait_ms: int
     outcome: Outcome
     time_ms: int = 0
+    lost_to: tuple[int, ...] = ()
     are_files_unused: bool = False

@@ -8,14 +8,15 @@ Each attempt:
    a replay;
 3. checks for conflicts;
 4. writes the manifests and the lists of the delta and of a changelog, unless an earlier attempt has
-   written them. It also writes a base list, merging the manifests that are due for it, and an index
+   written them. If another snapshot was published while the first attempt wrote them, steps 1 to 3
+   are done again. It also writes a base list, merging the manifests that are due for it, and an index
    manifest if the commit changes index files. Once a minute it compares the clock with the time
    that storage has given to the base list;
 5. creates the snapshot exclusively and determines whether it is part of the chain;
 6. on success writes the hint, and deletes the manifests and lists of earlier attempts that the
    snapshot does not name.
 
-After a lost race the next attempt reuses most files of the earlier attempts (`attempt_files`).
+Before an attempt the commit may wait (`pace`), and commits of one process take turns (`commit_queue`). After a lost race the next attempt reuses most files of the earlier attempts (`attempt_files`).
 After any other failed publication it writes all files anew: other snapshots may name the old files,
 or expiry may have deleted them.
 
@@ -28,9 +29,10 @@ for data files.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from braid.lake.commit.attempt_files import AttemptFiles
+from braid.lake.commit.attempt_files import AttemptFiles, WrittenList
 from braid.lake.commit.clock_check import ClockCheck
 from braid.lake.commit.commit_changes import CommitChanges
+from braid.lake.commit.commit_queue import CommitQueue
 from braid.lake.commit.commit_result import CommitResult, Outcome
 from braid.lake.commit.identity_log import CommitIdentity, IdentityLog
 from braid.lake.commit.intent import Intent, PlainCommit, Revision
@@ -40,6 +42,7 @@ from braid.lake.commit.next_snapshot import (
     next_snapshot_id,
     next_time_ms,
 )
+from braid.lake.commit.pace import Pace
 from braid.lake.commit.publisher import PublishOutcome, SnapshotPublisher
 from braid.lake.commit.retry_policy import RetryPolicy
 from braid.lake.commit.steps import OnStep
@@ -69,7 +72,10 @@ class CommitRun:
         clock: Gives commit times and the deadline.
         clock_check: Compares `clock` with storage's clock.
         policy: Bounds of the attempts.
-        wait: Waits a random time after the n-th attempt (1-based) and returns it, milliseconds.
+        queue: Turns of the attempts that this process makes on the table.
+        pace: Decides how long to wait before an attempt.
+        sleep_ms: Blocks the thread for a number of milliseconds.
+        pause: Waits after the n-th failure of storage (1-based) and returns how long, milliseconds.
         new_uuid: Returns the id of a snapshot.
         on_step: Called with the name of each step (`braid.lake.commit.steps`).
         is_repeat_checked: Whether to search for an earlier commit of the same identity.
@@ -92,7 +98,10 @@ class CommitRun:
     clock: Clock
     clock_check: ClockCheck
     policy: RetryPolicy
-    wait: Callable[[int], float]
+    queue: CommitQueue
+    pace: Pace
+    sleep_ms: Callable[[float], None]
+    pause: Callable[[int], float]
     new_uuid: Callable[[], str]
     on_step: OnStep
     is_repeat_checked: bool
@@ -104,6 +113,8 @@ class CommitRun:
     wait_ms: float = field(default=0.0, init=False)
     _files: AttemptFiles = field(init=False)
     _is_detached: bool = field(default=False, init=False)
+    _is_prepared: bool = field(default=False, init=False)
+    _lost_to: list[int] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self._files = self.new_files()
@@ -124,14 +135,18 @@ class CommitRun:
         deadline_ms = self.clock.now_ms() + self.policy.deadline_ms
         try:
             while True:
+                self._await_turn()
                 self.attempts += 1
+                began_ms = self.clock.now_ms()
                 result = self._attempt()
+                now_ms = self.clock.now_ms()
                 if result is not None:
+                    self.pace.win(lost=self.attempts - 1, now_ms=now_ms)
                     return result
-                is_late = self.clock.now_ms() >= deadline_ms
+                self.pace.lose(took_ms=now_ms - began_ms, now_ms=now_ms)
+                is_late = now_ms >= deadline_ms
                 if is_late or self.attempts >= self.policy.attempts_max:
                     raise CommitConflict(self._why_lost())
-                self.wait_ms += self.wait(self.attempts)
         except CommitUnknown:
             # The snapshot may exist and name the manifests, so they stay.
             raise
@@ -146,6 +161,12 @@ class CommitRun:
             unavailable.committed_nothing = not self.is_doubtful
             raise unavailable from error
 
+    def _await_turn(self) -> None:
+        wait_ms = self.pace.wait_before_ms(lost=self.attempts, now_ms=self.clock.now_ms())
+        if wait_ms:
+            self.sleep_ms(wait_ms)
+            self.wait_ms += wait_ms
+
     def _why_lost(self) -> str:
         if not self._is_detached:
             return f"all {self.attempts} attempts to commit lost the race against other commits"
@@ -158,6 +179,12 @@ class CommitRun:
 
     def _attempt(self) -> CommitResult | None:
         """Return the result, None to make another attempt."""
+        if not self._is_prepared:
+            return self._attempt_on_newest()
+        with self.queue.turn():
+            return self._attempt_on_newest()
+
+    def _attempt_on_newest(self) -> CommitResult | None:
         self.on_step("before plan")
         state = self.reader.state()
         latest_id = 0 if state.latest is None else state.latest.id
@@ -200,6 +227,27 @@ class CommitRun:
         self.reader.check(self.intent, state)
         self.on_step("after plan")
         changes = self._changes_on(state)
+        if self._is_prepared:
+            return self._publish(changes, state, revision, now_ms=now_ms, time_ms=time_ms)
+        # What does not depend on the state is written first: it takes about as long as everything else, and a
+        # snapshot that comes meanwhile does not cost the attempt.
+        self._is_prepared = True
+        self._write_changes(changes, state)
+        with self.queue.turn():
+            if self.reader.snapshots.exists(next_snapshot_id(state.latest)):
+                return self._attempt_on_newest()
+            return self._publish(changes, state, revision, now_ms=now_ms, time_ms=time_ms)
+
+    def _publish(
+        self,
+        changes: CommitChanges,
+        state: TableState,
+        revision: Revision,
+        *,
+        now_ms: int,
+        time_ms: int,
+    ) -> CommitResult | None:
+        """Write the lists and create the snapshot; return the result, None to make another attempt."""
         lists = self._write_lists(changes, state)
         self.clock_check.compare(now_ms, written=lists.base.name)
         snapshot = next_snapshot(
@@ -238,6 +286,7 @@ class CommitRun:
         if published is PublishOutcome.LOST:
             # Another snapshot has the id, so no file of this attempt is referenced.
             self.is_doubtful = was_doubtful
+            self._lost_to.append(snapshot.id)
             return None
         is_in_chain = published is PublishOutcome.PUBLISHED
         if published in (PublishOutcome.IN_DOUBT, PublishOutcome.GONE):
@@ -279,11 +328,16 @@ class CommitRun:
             return changes
         return changes.with_sequence_numbers(next_snapshot_id(state.latest))
 
-    def _write_lists(self, changes: CommitChanges, state: TableState) -> SnapshotFiles:
+    def _write_changes(
+        self, changes: CommitChanges, state: TableState
+    ) -> tuple[WrittenList, WrittenList | None]:
         delta = self._files.write_changes("delta", changes.delta, state.schema)
-        changelog = None
-        if changes.changelog:
-            changelog = self._files.write_changes("changelog", changes.changelog, state.schema)
+        if not changes.changelog:
+            return delta, None
+        return delta, self._files.write_changes("changelog", changes.changelog, state.schema)
+
+    def _write_lists(self, changes: CommitChanges, state: TableState) -> SnapshotFiles:
+        delta, changelog = self._write_changes(changes, state)
         base = self._files.write_base(self.reader.manifests_of(state.latest), state.schema)
         index_manifest = None
         if changes.changes_indexes:
@@ -307,7 +361,7 @@ class CommitRun:
             try:
                 return self.reader.is_in_successor(snapshot.id, self.intent.changes.delta)
             except (OSError, LakeError):
-                self.wait_ms += self.wait(attempt + 1)
+                self.wait_ms += self.pause(attempt + 1)
         message = (
             f"snapshot {snapshot.id} of `{self.intent.user}` may or may not be published: the "
             "newest snapshot cannot be read"
@@ -329,5 +383,6 @@ class CommitRun:
             wait_ms=round(self.wait_ms),
             outcome=outcome,
             time_ms=0 if snapshot is None else snapshot.time_millis,
+            lost_to=tuple(self._lost_to),
             are_files_unused=outcome is Outcome.REPLAYED and not self.is_doubtful,
         )

@@ -15,11 +15,13 @@ from braid.lake.commit.backfill_intent import BackfillClaim
 from braid.lake.commit.claim_intent import StreamClaim
 from braid.lake.commit.clock_check import ClockCheck
 from braid.lake.commit.commit_changes import changes_of
+from braid.lake.commit.commit_queue import queue_for
 from braid.lake.commit.commit_result import CommitResult, Outcome
 from braid.lake.commit.commit_run import CommitRun
 from braid.lake.commit.identity_log import IdentityLog
 from braid.lake.commit.intent import Intent, PlainCommit, StreamCommit, StreamFence
 from braid.lake.commit.move_intent import StreamMove
+from braid.lake.commit.pace import Pace
 from braid.lake.commit.publisher import SnapshotPublisher
 from braid.lake.commit.replay_intent import LetterReplay, ReplayedLetters
 from braid.lake.commit.retry_policy import RetryPolicy
@@ -108,6 +110,8 @@ class TableCommitter:
         self._new_uuid = new_uuid
         self._sleep_ms = sleep_ms
         self._policy = policy or RetryPolicy()
+        self._queue = queue_for(file_io, paths.root)
+        self._pace = Pace(self._random)
         self._manifests = manifests or ManifestStore(file_io, paths)
         self._live = live or LiveFiles(self._manifests)
         self._on_step = on_step
@@ -527,7 +531,10 @@ class TableCommitter:
             clock=self._clock,
             clock_check=self._clock_check,
             policy=self._policy,
-            wait=self._wait,
+            queue=self._queue,
+            pace=self._pace,
+            sleep_ms=self._sleep_ms,
+            pause=self._wait,
             new_uuid=self._new_uuid,
             on_step=self._on_step,
             is_repeat_checked=is_repeat_checked,

@@ -49,12 +49,15 @@ class StreamAuthority:
         orders: Orders of the sequence groups that were claimed, by group.
         lost_below: If incomplete, id of the oldest snapshot that was left when the loss was found; None
             if the loss was found by an earlier version, which did not record this id.
+        read_from: The snapshot that carries this state, None without one. A state that was derived from it has
+            the same: what has not changed is carried forward as it was written.
     """
 
     positions: Mapping[str, StreamPosition] = field(default_factory=dict)
     is_complete: bool = True
     orders: Mapping[str, GroupOrder] = field(default_factory=dict)
     lost_below: int | None = None
+    read_from: Snapshot | None = field(default=None, compare=False, repr=False)
 
     def is_newest_position(self, fallback: StreamFallback) -> bool:
         """Return True iff the table certainly never had a later position of the stream."""
@@ -67,7 +70,7 @@ class StreamAuthority:
         """Return the snapshot properties that carry the state forward."""
         properties = {
             STREAMS_PROPERTY: COMPLETE if self.is_complete else INCOMPLETE,
-            **position_properties(self.positions),
+            **position_properties(self.positions, read_from=self.read_from),
             **order_properties(self.orders),
         }
         if self.lost_below is not None:
@@ -121,6 +124,7 @@ def _authority_of(snapshot: Snapshot) -> StreamAuthority:
         is_complete=snapshot.properties.get(STREAMS_PROPERTY) != INCOMPLETE,
         orders=orders_of(snapshot),
         lost_below=int(lost_below) if lost_below.isdigit() else None,
+        read_from=snapshot,
     )
 
 

@@ -17,7 +17,8 @@ braid.moves           PositionMoves of this snapshot, by stream, in their order;
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import orjson
 
@@ -33,6 +34,8 @@ LOST_PROPERTY = "braid.streams.lost"
 BATCH_PROPERTY = "braid.batch"
 MOVES_PROPERTY = "braid.moves"
 REPLAY_PROPERTY = "braid.replay"
+_PARSED_MAX: Final = 2_000
+"""Parsed positions that are remembered, of a kilobyte or two each: of successive snapshots all but one are equal."""
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
 
@@ -211,9 +214,23 @@ def batch_of(snapshot: Snapshot) -> StreamBatch | None:
         raise _unreadable(snapshot, BATCH_PROPERTY) from error
 
 
-def position_properties(positions: Mapping[str, StreamPosition]) -> dict[str, str]:
-    """Return the snapshot properties that carry the positions."""
-    return {STREAM_PREFIX + name: _json(position) for name, position in sorted(positions.items())}
+def position_properties(
+    positions: Mapping[str, StreamPosition], *, read_from: Snapshot | None = None
+) -> dict[str, str]:
+    """Return the snapshot properties that carry the positions.
+
+    Args:
+        positions: The positions, by stream.
+        read_from: The snapshot that they were read from, before some of them changed: the others are carried
+            forward as they are written there, which costs next to nothing.
+    """
+    before = {} if read_from is None else read_from.properties
+    carried = {} if read_from is None else positions_of(read_from)
+    texts = {}
+    for name, position in sorted(positions.items()):
+        key = STREAM_PREFIX + name
+        texts[key] = before[key] if carried.get(name) is position else _json(position)
+    return texts
 
 
 def batch_properties(batch: StreamBatch) -> dict[str, str]:
@@ -247,26 +264,31 @@ def _plain(value: object) -> object:
 
 def _parse_position(text: str, snapshot: Snapshot) -> StreamPosition:
     try:
-        value = orjson.loads(text)
-        return StreamPosition(
-            stream=value["stream"],
-            epoch=value["epoch"],
-            topic=value["topic"],
-            topic_id=value["topic_id"],
-            offsets=parse_offsets(value["offsets"]),
-            account=BatchAccount(**value["account"]),
-            batch_id=value["batch_id"],
-            commit_time_ms=value["commit_time_ms"],
-            generation=value.get("generation", 0),
-            moves=tuple(_parse_move(move) for move in value.get("moves", ())),
-            highest_read={
-                int(partition): HighestRead(offset=one["offset"], reads_again=one["reads_again"])
-                for partition, one in value.get("highest_read", {}).items()
-            },
-            letters=parse_letters(value["letters"]) if "letters" in value else StreamLetters(),
-        )
+        return _position(text)
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
         raise _unreadable(snapshot, STREAM_PREFIX) from error
+
+
+@lru_cache(maxsize=_PARSED_MAX)
+def _position(text: str) -> StreamPosition:
+    value = orjson.loads(text)
+    return StreamPosition(
+        stream=value["stream"],
+        epoch=value["epoch"],
+        topic=value["topic"],
+        topic_id=value["topic_id"],
+        offsets=parse_offsets(value["offsets"]),
+        account=BatchAccount(**value["account"]),
+        batch_id=value["batch_id"],
+        commit_time_ms=value["commit_time_ms"],
+        generation=value.get("generation", 0),
+        moves=tuple(_parse_move(move) for move in value.get("moves", ())),
+        highest_read={
+            int(partition): HighestRead(offset=one["offset"], reads_again=one["reads_again"])
+            for partition, one in value.get("highest_read", {}).items()
+        },
+        letters=parse_letters(value["letters"]) if "letters" in value else StreamLetters(),
+    )
 
 
 def _parse_move(value: Mapping[str, Any]) -> PositionMove:

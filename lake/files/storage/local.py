@@ -108,6 +108,10 @@ class LocalFileIO:
         temporary = _temporary_path(path)
         with _write_errors(path):
             self._ensure_directory(_parent(path))
+            if self._entry(path) is not None:
+                # Most lost races are found out here, before anything is written.
+                self._disk.sync_directory(_parent(path))
+                return False
             try:
                 # Synced before it is linked: a reader that finds the name finds the whole content.
                 self._write_synced(temporary, data)
