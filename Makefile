@@ -17,7 +17,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-contention bench-peers bench-hostile soak cdc alerts console-test conformance docs site up down setup java jars classes peer spark-peers redis playwright clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-contention bench-many-streams bench-peers bench-hostile soak cdc alerts console-test conformance docs site up down setup java jars classes peer spark-peers redis playwright clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -71,6 +71,9 @@ bench-ingest: jars ## Kafka to table, with every process: make bench-ingest ARGS
 
 bench-contention: jars ## 64 writers of one table beside compaction: make bench-contention ARGS="--help"
 	@$(BIN)/python -m benchmarks.contention $(ARGS)
+
+bench-many-streams: $(INSTALL) ## What thousands of registered streams cost: make bench-many-streams ARGS="--help"
+	@$(BIN)/python -m benchmarks.many_streams $(ARGS)
 
 bench-peers: jars peer spark-peers ## Beside pypaimon, paimon-rust, and wide rows on Spark with Delta and Iceberg
 	@$(BIN)/python -m benchmarks.peers $(ARGS)

@@ -15,6 +15,7 @@
 | `merging/` | program: reads of tables whose files have to be merged, beside the Java reference |
 | `contention/` | program: 64 writers of one table, beside compaction and expiry |
 | `ingest/` | program: ingest from Kafka to the table, with all processes |
+| `many_streams/` | program: what thousands of registered streams cost a runner and a service |
 | `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust; wide rows, beside Spark |
 | `peer` | one process, compared with the Java reference: the same rows are written, then read |
 | `worker_processes` | the processes of Braid's side of a comparison |
