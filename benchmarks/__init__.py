@@ -9,6 +9,7 @@
 | `bad_stream` | program: the same of a whole stream, from Kafka to the table |
 | `backfill` | backfills from files, with and without `--bulk` |
 | `backfill_beside` | program: latency of a live stream with and without a backfill beside it |
+| `placement` | program: what runners cost with thousands of streams, and how long the streams of a dead one wait |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |
 | `compaction/`, `lookup/`, `scan/` | programs: compactions, lookups and scans; all but `lookup/` compare with the Java reference |
 | `serve/` | program: rows over HTTP, one and many, beside the same rows in Redis |

@@ -17,6 +17,7 @@ from braid.schemas.resource_lists import (
     AggregationList,
     ApiDescription,
     ClusterList,
+    RunnerDrain,
     RunnerList,
     StreamSummaryList,
     TableList,
@@ -163,6 +164,21 @@ class ServiceOperations(Resource):
     def runners(self) -> Call[RunnerList]:
         """Return the runners that have ever reported, with their streams."""
         return Call(decode=as_model(RunnerList))
+
+    @operation("GET", "/v1/runners/{runner}/drain")
+    def get_drain(self, runner: str) -> Call[RunnerDrain]:
+        """Return whether a runner is drained, and which streams it still has."""
+        return Call(decode=as_model(RunnerDrain), names={"runner": runner})
+
+    @operation("PUT", "/v1/runners/{runner}/drain")
+    def drain_runner(self, runner: str) -> Call[RunnerDrain]:
+        """Drain a runner: it gives its streams away one by one, and gets none any more."""
+        return Call(decode=as_model(RunnerDrain), names={"runner": runner}, is_repeatable=True)
+
+    @operation("DELETE", "/v1/runners/{runner}/drain")
+    def undrain_runner(self, runner: str) -> Call[RunnerDrain]:
+        """End the drain of a runner, which then gets streams again."""
+        return Call(decode=as_model(RunnerDrain), names={"runner": runner}, is_repeatable=True)
 
     @operation("GET", "/v1/clusters")
     def clusters(self) -> Call[ClusterList]:

@@ -110,7 +110,9 @@ class Runner:
             name=settings.name,
             member=Member(
                 owner=self._owner,
+                labels=settings.labels,
                 streams=settings.streams,
+                streams_max=settings.streams_max,
                 features=tuple(sorted(FEATURES)),
                 ttl_ms=settings.lease_ttl_ms,
             ),

@@ -1,6 +1,7 @@
 """Settings of a runner: bounds, intervals, the default budget of dead letters, and the waits before restarts of queries."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,10 +48,14 @@ class RestartPolicy:
     Attributes:
         wait_ms_min: Wait before the first new start, milliseconds; doubled each time.
         wait_ms_max: Bound of the wait, milliseconds.
+        crash_loop_starts: Failed starts without a commit that are a crash loop, if they come
+        crash_loop_ms: within this time, milliseconds.
     """
 
     wait_ms_min: int = 1_000
     wait_ms_max: int = 60_000
+    crash_loop_starts: int = 5
+    crash_loop_ms: int = 600_000
 
     def wait_ms(self, attempt: int) -> int:
         """Return the wait before an attempt, counted from 1.
@@ -72,6 +77,8 @@ class RunnerSettings:
         name: The runner's name, unique among the runners of the warehouse.
         streams: The streams that the runner may host, as `database.table/stream` or `database.table`;
             empty: any.
+        labels: The runner's labels, of which streams may require some.
+        streams_max: The most streams that it has at once; None: no bound.
         cores: Tasks of one micro-batch that run at once.
         max_share: The largest share of the runner's task slots that one stream occupies, above 0 up to 1.
         task_memory_mb: Memory of the rows that one task holds, megabytes: of the writer's buffer, and of twice as much during
@@ -96,6 +103,8 @@ class RunnerSettings:
     name: str
     clusters: KafkaClusters = field(default_factory=KafkaClusters)
     streams: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    streams_max: int | None = None
     cores: int = 2
     max_share: float = MAX_SHARE
     task_memory_mb: int = TASK_MEMORY_MB

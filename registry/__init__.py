@@ -7,6 +7,7 @@ From the top down; the folders import only what is below them:
 | `registrar`, `table_registrar` | registration, changes and lifecycle of streams; registration and changes of tables |
 | `stream_admission`, `takeover` | completion and checks of a requested stream; takeover of columns from former streams, with fencing |
 | `stream_entries` | desired states, and the lifecycle verbs |
+| `runner_drains` | drains of runners |
 | `replay_requests` | requests to replay dead letters, in the entries of streams |
 | `position_setter`, `position_rules` | moves of a stopped stream's position |
 | `table_creator`, `table_dropper`, `stopped_streams` | creation and removal of tables; the check that their streams are stopped |

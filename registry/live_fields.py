@@ -12,6 +12,7 @@ LIVE_FIELDS: Final = frozenset(
         "on_null_ordering",
         "max_message_bytes",
         "dead_letter_budget",
+        "placement",
         "labels",
         "owner",
     }
@@ -32,5 +33,6 @@ def with_live_fields(running: StreamSpec, new: StreamSpec) -> StreamSpec:
 
 
 def writes_alike(old: StreamSpec, new: StreamSpec) -> bool:
-    """Return whether two declarations differ at most in what is for people."""
-    return old == new.model_copy(update={name: getattr(old, name) for name in FOR_PEOPLE})
+    """Return whether two declarations differ at most in what is for people, or says where the stream runs."""
+    unwritten = (*FOR_PEOPLE, "placement")
+    return old == new.model_copy(update={name: getattr(old, name) for name in unwritten})

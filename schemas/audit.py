@@ -50,6 +50,8 @@ class AuditAction(StrEnum):
     SET_OFFSETS = "set_offsets"
     REPLAY_DEAD_LETTERS = "replay_dead_letters"
     WITHDRAW_REPLAY = "withdraw_replay"
+    DRAIN_RUNNER = "drain_runner"
+    UNDRAIN_RUNNER = "undrain_runner"
     CREATE_TOKEN = "create_token"  # noqa: S105  # the name of an action
     REVOKE_TOKEN = "revoke_token"  # noqa: S105  # the name of an action
 

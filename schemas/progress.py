@@ -37,6 +37,7 @@ class StreamFailure(Contract):
         attempts: Consecutive failures, without a commit in between.
         next_attempt_ms: Time of the next attempt, milliseconds since the epoch, UTC; None: the next attempt
             needs a lifecycle verb or another declaration.
+        crash_loop: Whether five starts within ten minutes have failed without a commit. The runner tries on.
     """
 
     cause: str
@@ -44,6 +45,7 @@ class StreamFailure(Contract):
     since_ms: int
     attempts: int = Field(ge=1)
     next_attempt_ms: int | None = None
+    crash_loop: bool = False
 
 
 class Account(Contract):

@@ -295,6 +295,10 @@ class RunnerView(Contract):
         reported_at: Time of the report, ISO 8601, UTC.
         streams: The streams that it has, `<database>.<table>/<stream>`, with their states.
         tables: The tables that it compacts, `<database>.<table>`.
+        labels: Its labels, of which streams may require some.
+        streams_max: The most streams that it has at once; None: no bound.
+        drained: Whether it is drained: it gets no stream, and gives its streams away one by one.
+        ending: Whether it ends as soon as its streams have moved.
     """
 
     name: str
@@ -303,6 +307,26 @@ class RunnerView(Contract):
     reported_at: str
     streams: Mapping[str, StreamState]
     tables: tuple[str, ...]
+    labels: Labels = Field(default_factory=dict)
+    streams_max: int | None = None
+    drained: bool = False
+    ending: bool = False
+
+
+class RunnerDrain(Contract):
+    """How far the drain of a runner is.
+
+    Attributes:
+        runner: The runner's name.
+        drained: Whether it is drained.
+        joined: Whether a process of the name has joined the runners of the warehouse, and has not left them.
+        streams: The streams that it still has, `<database>.<table>/<stream>`.
+    """
+
+    runner: str
+    drained: bool
+    joined: bool
+    streams: tuple[str, ...]
 
 
 class RunnerList(Contract):

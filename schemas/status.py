@@ -83,6 +83,8 @@ class FailureView(Contract):
         attempts: Consecutive failures.
         next_attempt_at: Time of the next attempt, ISO 8601, UTC; None: the next attempt needs one of the
             verbs `start`, `resume` and `restart`, or another declaration of the stream.
+        crash_loop: Whether five starts within ten minutes have failed without a commit. The runner tries on, at least once a
+            minute.
     """
 
     cause: str
@@ -90,6 +92,7 @@ class FailureView(Contract):
     since: str
     attempts: int
     next_attempt_at: str | None
+    crash_loop: bool = False
 
 
 class MirrorView(Contract):

@@ -262,6 +262,16 @@ class KafkaSpec(Contract):
     options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)
 
 
+class PlacementSpec(Contract):
+    """Which runners may run a stream.
+
+    Attributes:
+        labels: Labels that the runner has to have (`braid runner --label`); empty: any runner.
+    """
+
+    labels: Labels = Field(default_factory=dict, examples=[{"zone": "eu"}])
+
+
 class DeadLetterBudgetSpec(Contract):
     """How many dead letters a stream may have; past it, the stream stops, and nothing of the micro-batch is committed.
 
@@ -325,6 +335,7 @@ class StreamDefinition(Contract):
             mean size of the records before; None: only their number is bounded.
         weight: The share of the task slots of its runner that the stream gets while other streams wait for slots, too: a
             stream of weight 2 gets twice as many as one of weight 1.
+        placement: Which runners may run the stream.
         labels: Names and values by which people find the stream; at most 32.
         owner: Who answers for the stream; None: not declared.
     """
@@ -364,6 +375,9 @@ class StreamDefinition(Contract):
     max_records_per_batch: PositiveInt = 500_000
     max_bytes_per_batch: PositiveInt | None = None
     weight: PositiveInt = 1
+    placement: PlacementSpec = Field(
+        default_factory=PlacementSpec, examples=[{"labels": {"zone": "eu"}}]
+    )
     labels: Labels = Field(default_factory=dict, examples=[{"team": "payments"}])
     owner: Owner | None = Field(default=None, examples=["payments@shop.example"])
 

@@ -23,6 +23,7 @@ from braid.records.outgoing_records import RecordProducer
 from braid.records.topic_records import TopicRecordReader
 from braid.registry.registrar import Registrar
 from braid.registry.store.access_tokens import AccessTokens
+from braid.registry.store.assignments import AssignmentStore
 from braid.registry.store.audit_pages import AuditPages
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
@@ -280,6 +281,7 @@ def create_app(
         rows=rows,
         subscriptions=subscriptions,
         reports=reports,
+        assignments=AssignmentStore(file_io, warehouse, clock),
         lists=lists,
         completeness=completeness,
         history=history,

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from braid.lake import Clock, FileIO, Table
 from braid.records.outgoing_records import RecordProducer
 from braid.registry.registrar import Registrar
+from braid.registry.store.assignments import AssignmentStore
 from braid.registry.store.audit_pages import AuditPages
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
@@ -58,6 +59,7 @@ class Components:
         indexes: Answers requests by lookup indexes.
         subscriptions: Opens subscriptions to rows.
         reports: The reports of runners, as of the last second.
+        assignments: Which runner has which stream.
         lists: Lists of tables and streams.
         completeness: Counts of tables' rows by their states.
         history: Samples of tables and streams for charts.
@@ -87,6 +89,7 @@ class Components:
     indexes: IndexAnswers
     subscriptions: Subscriptions
     reports: RecentReports
+    assignments: AssignmentStore
     lists: ResourceLists
     completeness: CompletenessCounts
     history: HistoryRecorder

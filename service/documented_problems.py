@@ -68,6 +68,7 @@ _OF_PART: Final[Mapping[str, _Codes]] = {
         ProblemCode.CORRUPT_DATA,
         ProblemCode.FEATURES_MISSING,
     ),
+    "/v1/runners": (ProblemCode.CORRUPT_DATA,),
     "/audit": (ProblemCode.CORRUPT_DATA,),
     "/ready": (ProblemCode.NOT_READY,),
 }
@@ -120,6 +121,8 @@ OF_OPERATION: Final[Mapping[tuple[str, str], _Codes]] = {
         ProblemCode.CONFLICT,
         ProblemCode.PRECONDITION_FAILED,
     ),
+    ("PUT", "/v1/runners/{runner}/drain"): _DECLARING,
+    ("DELETE", "/v1/runners/{runner}/drain"): _DECLARING,
     ("GET", "/rows"): _ROW,
     ("POST", "/rows/lookup"): _READING,
     ("POST", "/rows/scan"): _READING,

@@ -141,6 +141,10 @@ _OF_STREAM: Final[Sequence[tuple[_Family, Callable[[StreamProgress], float | Non
         _gauge("braid_stream_failed_attempts", "Consecutive failures of the stream without a commit.", _STREAM),
         lambda one: 0 if one.failure is None else one.failure.attempts,
     ),
+    (
+        _gauge("braid_stream_crash_loop", "1 while starts of the stream fail again and again without a commit.", _STREAM),
+        lambda one: 0 if one.failure is None else int(one.failure.crash_loop),
+    ),
 )  # fmt: skip
 
 _OF_TABLE: Final[Sequence[tuple[_Family, Callable[[TableProgress], float | None]]]] = (

@@ -14,6 +14,7 @@ the runner and the demo.
 | `tag_cli`, `tags` | the commands `braid table tag …` |
 | `stream_cli`, `stream_service_cli` | the commands `braid stream …` |
 | `row_cli` | the commands `braid row …` |
+| `runner_cli` | the commands `braid runner …` |
 | `explain_cli` | the commands `braid explain …` |
 | `token_cli`, `tokens` | the commands `braid token …`, which make, list and revoke access tokens |
 | `options`, `output` | options of several commands; the output as text, JSON or YAML |

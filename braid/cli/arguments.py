@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 import typer
+from pydantic import ValidationError
 
 from braid.cli.exits import COMMAND_ERRORS, EXIT_USAGE, exit_of_error
 from braid.formats.clusters.clusters_file import load_clusters
@@ -26,6 +27,7 @@ from braid.lake import (
     path_for,
 )
 from braid.registry.names import is_identifier, is_runner_name
+from braid.schemas import PlacementSpec
 
 # Errors of mkdir that a retry cannot fix: the path itself cannot be a folder.
 _NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EINVAL})
@@ -115,6 +117,23 @@ def check_runner(*, name: str, streams: Sequence[str], memory: str) -> None:
             refuse("--stream", stream, "expected db.table or db.table/stream")
     if not _MEMORY.fullmatch(memory):
         refuse("--memory", memory, "expected a number and one of k, m, g, t, such as 2g")
+
+
+def runner_labels(texts: Sequence[str]) -> dict[str, str]:
+    """Return the labels of a runner; exit with one line when one is invalid."""
+    labels: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name in labels:
+            refuse("--label", text, "expected name=value, each name once, such as zone=eu")
+        labels[name] = value
+    try:
+        return dict(PlacementSpec(labels=labels).labels)
+    except ValidationError:
+        expected = (
+            "expected names of letters, digits and `._/-`, and values of at most 128 characters"
+        )
+        refuse("--label", " ".join(texts), expected)
 
 
 def check_table(identifier: str) -> None:

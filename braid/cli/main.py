@@ -22,7 +22,6 @@ from braid.cli.options import (
     API,
     Api,
     Clusters,
-    Kafka,
     LogFormatOption,
     MetricsHost,
     MetricsPort,
@@ -34,6 +33,7 @@ from braid.cli.options import (
 )
 from braid.cli.output import OutputFormat
 from braid.cli.row_cli import app as row_app
+from braid.cli.runner_cli import app as runner_app
 from braid.cli.stream_cli import app as stream_app
 from braid.cli.table_cli import app as table_app
 from braid.cli.token_cli import app as token_app
@@ -46,6 +46,7 @@ app = typer.Typer(
     help="Many streams, one wide row.",
 )
 app.add_typer(deployment_app)
+app.add_typer(runner_app, name="runner")
 app.add_typer(table_app, name="table")
 app.add_typer(stream_app, name="stream")
 app.add_typer(row_app, name="row")
@@ -252,84 +253,6 @@ def service(
             log_format=log_format,
             certificate=certificate,
         )
-
-
-@app.command(epilog="Example: braid runner --warehouse /data/warehouse --kafka localhost:9092")
-def runner(
-    *,
-    warehouse: Warehouse,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name, unique in the warehouse; by default the machine's name."),
-    ] = None,
-    kafka: Kafka = None,
-    clusters: Clusters = None,
-    stream: Annotated[
-        list[str] | None,
-        typer.Option(help="Run only this: db.table or db.table/stream. May be repeated."),
-    ] = None,
-    cores: Annotated[
-        int, typer.Option(min=1, help="Tasks of one micro-batch that run at once.")
-    ] = 2,
-    max_share: Annotated[
-        float,
-        typer.Option(
-            min=0.05,
-            max=1,
-            help="Largest share of the task slots that one stream occupies; there are cores / share slots.",
-        ),
-    ] = 0.5,
-    task_memory_mb: Annotated[
-        int, typer.Option(min=16, help="Memory of the rows that one task holds.")
-    ] = 768,
-    memory: Annotated[str, typer.Option(help="Heap of Spark's JVM.")] = "1g",
-    maintain: Annotated[
-        bool, typer.Option(help="Compact and expire the tables of the streams that it runs.")
-    ] = True,
-    compactors: Annotated[int, typer.Option(min=1, help="Buckets compacted at once.")] = 1,
-    metrics_port: MetricsPort = None,
-    metrics_host: MetricsHost = "127.0.0.1",
-    log_format: LogFormatOption = LogFormat.TEXT,
-) -> None:
-    """Run the registered streams as Spark Structured Streaming queries."""
-    require_extra("spark")
-    # Checked before Spark is loaded, which takes seconds.
-    from braid.cli.arguments import (
-        check_runner,
-        ensure_warehouse,
-        known_clusters,
-        machine_name,
-        one_line_errors,
-        warehouse_path,
-    )
-
-    warehouse = warehouse_path(warehouse)
-    known = known_clusters(clusters, kafka=kafka)
-    name = machine_name() if name is None else name
-    check_runner(name=name, streams=stream or (), memory=memory)
-    ensure_warehouse(warehouse)
-
-    # Here, not above: the service must start without Spark.
-    from braid.pipelines.runner_process import main as run
-    from braid.pipelines.settings import RunnerSettings
-
-    settings = RunnerSettings(
-        warehouse=warehouse,
-        name=name,
-        clusters=known,
-        streams=tuple(stream or ()),
-        cores=cores,
-        max_share=max_share,
-        task_memory_mb=task_memory_mb,
-        memory=memory,
-        maintains=maintain,
-        maintenance_workers=compactors,
-        metrics_port=metrics_port,
-        metrics_host=metrics_host,
-    )
-    with one_line_errors():
-        status = run(settings, log_format=log_format)
-    sys.exit(status)
 
 
 @app.command(epilog="Example: braid prepare")

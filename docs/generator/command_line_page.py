@@ -55,6 +55,8 @@ def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     if not hasattr(command, "commands"):
         yield " ".join(path), command
         return
+    if path and command.invoke_without_command:
+        yield " ".join(path), command
     for name, one in command.commands.items():
         yield from _commands(one, (*path, name))
 

@@ -18,6 +18,9 @@ supervisor waits for the end of that lease.
 The running query applies a changed declaration between two micro-batches, where that is possible
 (`registry.live_fields`); any other change needs a new query.
 
+Starts that fail again and again without a commit are a *crash loop*, which the report says (`RestartPolicy`). The runner tries on,
+and nothing moves the stream to another runner meanwhile.
+
 After a permanent failure (`failure` has the list) a stream is FAILED until its restart is requested, or until
 its declaration, the table's declaration or the table's schema changes. After every other failure the query is
 started again from the table's offsets, after a wait (`RestartPolicy`), without a limit of attempts.
@@ -27,6 +30,7 @@ One thread calls `step`; `set_registered` and `progress` may be used from any th
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
@@ -118,6 +122,8 @@ class StreamSupervisor:
         self._running: RegisteredStream | None = None
         self._completed: StreamEntry | None = None
         self._attempts = 0
+        self._failed_ms: deque[int] = deque(maxlen=restarts.crash_loop_starts)
+        self._is_crash_loop = False
         self._commits_seen = 0
         self._started_ms = 0
         self._retry_ms: int | None = None
@@ -278,7 +284,7 @@ class StreamSupervisor:
         progress = query.progress
         if progress is not None and progress.commits > self._commits_seen:
             self._commits_seen = progress.commits
-            self._attempts = 0
+            self._forget_attempts()
         if query.is_finished:
             self._stop_query()  # the next step starts the one that continues
             return
@@ -329,7 +335,7 @@ class StreamSupervisor:
             _LOG.info("kafka answers again stream=%s", self._key)
         if self._clock.now_ms() - self._started_ms >= self._restarts.wait_ms_max:
             # A topic may be silent: the longest wait without a failure counts like a commit.
-            self._attempts = 0
+            self._forget_attempts()
         self._set_running()
 
     def _wait_for_kafka(self, failure: Failure) -> None:
@@ -354,7 +360,7 @@ class StreamSupervisor:
         failure = classify_failure(error, is_topic_check=is_topic_check)
         self._failed = registered
         self._unanswered = 0
-        self._attempts += 1
+        self._count_attempt()
         if isinstance(error, StreamFenced):
             self._is_free_of_older = False
         if failure.is_permanent:
@@ -367,6 +373,8 @@ class StreamSupervisor:
             self._retry_ms = self._clock.now_ms() + wait_ms
             state = StreamState.RETRYING
             trace = f"{failure.text}\nthe runner makes attempt {self._attempts} in {wait_ms} ms"
+            if self._is_crash_loop:
+                trace += f"\ncrash loop: {self._attempts} starts have failed without a commit"
             # The trace of an unexpected error shows its origin; logging it once is enough.
             is_new = not failure.is_expected and self._attempts == 1
             _LOG.warning(
@@ -386,6 +394,20 @@ class StreamSupervisor:
             trace=trace,
         )
         self._report_failure()
+
+    def _count_attempt(self) -> None:
+        self._attempts += 1
+        self._failed_ms.append(self._clock.now_ms())
+        is_full = len(self._failed_ms) == self._failed_ms.maxlen
+        if is_full and self._failed_ms[-1] - self._failed_ms[0] <= self._restarts.crash_loop_ms:
+            if not self._is_crash_loop:
+                _LOG.error("crash loop stream=%s attempts=%d", self._key, self._attempts)
+            self._is_crash_loop = True
+
+    def _forget_attempts(self) -> None:
+        self._attempts = 0
+        self._failed_ms.clear()
+        self._is_crash_loop = False
 
     def _set_failure(
         self,
@@ -413,6 +435,7 @@ class StreamSupervisor:
             since_ms=self._failing_since_ms,
             attempts=attempts,
             next_attempt_ms=at_ms,
+            crash_loop=self._is_crash_loop and state is StreamState.RETRYING,
         )
         self._set_state(state, trace=trace, failure=reported)
 
@@ -421,7 +444,7 @@ class StreamSupervisor:
         self._report_failure = None
         self._failing_since_ms = None
         self._retry_ms = None
-        self._attempts = 0
+        self._forget_attempts()
 
     def _stop_query(self) -> None:
         if self._query is None:

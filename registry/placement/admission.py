@@ -2,8 +2,11 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from braid.registry.placement.assignment import Assignment, Member
+
+NO_RUNNER: Final = "no runner is alive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +51,16 @@ def why_unassigned(stream: NeededStream, assignment: Assignment, *, alive: Colle
 
     Args:
         stream: The stream.
-        assignment: The current assignment, in which no living runner has the stream.
+        assignment: The current assignment.
         alive: The processes that are alive.
     """
     living = {name: one for name, one in assignment.runners.items() if one.owner in alive}
     if not living:
-        return "no runner is alive"
+        return NO_RUNNER
+    place = assignment.streams.get(stream.key)
+    name = None if place is None else assignment.owners.get(place.owner)
+    if name in living:
+        return f"the runner {name} is about to start it, or to let another one have it"
     for is_met, lack in (
         (_is_listed, "no living runner may run it: each is restricted by --stream to others"),
         (_has_labels, f"no living runner that may run it has the labels {_labels(stream)}"),

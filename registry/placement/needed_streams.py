@@ -13,6 +13,7 @@ def needed_stream(document: TableDocument, entry: StreamEntry) -> NeededStream:
     """
     return NeededStream(
         key=f"{document.identifier}/{entry.spec.name}",
+        labels=entry.spec.placement.labels,
         features=frozenset(document.features) | frozenset(entry.features),
     )
 

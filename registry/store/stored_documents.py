@@ -99,6 +99,8 @@ LOOKUP_INDEXES: Final = "lookup_indexes"
 """A table has lookup indexes: a version that ignores them does not rename their columns, and lets them be dropped."""
 KEY_FORMATS: Final = "key_formats"
 """Kafka keys of a stream begin with the id of a schema: a version that ignores it refuses each of them."""
+PLACEMENT: Final = "placement"
+"""A stream declares labels of its runner: a version that ignores them runs it anywhere, and drops them with its next change."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -117,6 +119,7 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         CHANGE_CAPTURE,
         COMPUTED_COLUMNS,
         KEY_FORMATS,
+        PLACEMENT,
     }
 )
 """Features that follow from the declaration of a stream."""
@@ -232,6 +235,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(DEAD_LETTER_BUDGETS)
     if stream.fields or any(column.is_computed for column in stream.columns):
         needed.add(COMPUTED_COLUMNS)
+    if stream.placement.labels:
+        needed.add(PLACEMENT)
     return tuple(sorted(needed))
 
 

@@ -97,6 +97,10 @@ SCOPES: Final[Mapping[tuple[str, str], Requirement | None]] = {
     ("POST", "/v1/declarations:validate"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("POST", "/v1/declarations:import"): Requirement(scope=_ADMIN, reach=Reach.ANY_TABLE),
     ("GET", "/v1/runners"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
+    # They show streams of all tables.
+    ("GET", "/v1/runners/{runner}/drain"): Requirement(scope=_READ, reach=Reach.EVERY_TABLE),
+    ("PUT", "/v1/runners/{runner}/drain"): Requirement(scope=_OPERATE, reach=Reach.EVERY_TABLE),
+    ("DELETE", "/v1/runners/{runner}/drain"): Requirement(scope=_OPERATE, reach=Reach.EVERY_TABLE),
     ("GET", "/v1/clusters"): Requirement(scope=_READ, reach=Reach.ANY_TABLE),
     ("GET", "/v1/audit"): Requirement(scope=_ADMIN, reach=Reach.EVERY_TABLE),
     ("GET", f"{_TABLE}/audit"): ADMIN,

@@ -1,9 +1,10 @@
 """Status of a stream: pure, from its registration, its runner's report and its position in the table."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from braid.lake import BatchAccount, StreamPosition, skipped_ranges
+from braid.registry.placement.admission import NO_RUNNER
 from braid.registry.store.progress import Report, RunnerReports, current_report, stream_key
 from braid.registry.store.stored_documents import missing_features
 from braid.schemas import (
@@ -47,6 +48,7 @@ def stream_status(
     snapshot_id: int | None = None,
     backfills: tuple[BackfillStatus, ...] = (),
     unreadable_reports: tuple[str, ...] = (),
+    why_unassigned: Callable[[], str] | None = None,
 ) -> StreamStatus:
     """Return the status of a stream.
 
@@ -63,11 +65,12 @@ def stream_status(
         snapshot_id: The snapshot of the stream's newest commit; None: not found in the table.
         backfills: The backfills of the stream.
         unreadable_reports: Runners whose reports cannot be read.
+        why_unassigned: Returns why no runner has the stream; called only if none has it. None: not known.
     """
     is_fresh = report is not None and report.is_alive(alive_since_ms)
     progress = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
-    is_hosted = is_fresh and state is not StreamState.COMPLETED
+    is_hosted = is_fresh and state not in (StreamState.COMPLETED, StreamState.UNASSIGNED)
     offsets = position.offsets if position is not None else (progress.offsets if progress else {})
     # Only a running query measures the topic's end: with an old end the lag would seem to be 0.
     running = progress if state is StreamState.RUNNING else None
@@ -80,7 +83,9 @@ def stream_status(
         stream=entry.spec.name,
         state=state,
         desired_state=entry.desired_state,
-        trace=progress.trace if progress and is_hosted else _missing_runner(entry, report),
+        trace=progress.trace
+        if progress and is_hosted
+        else _missing_runner(entry, report, why_unassigned),
         failure=_failure(progress) if progress and is_hosted else None,
         worker_id=report.runner if report is not None and state in _HOSTED else None,
         reported_at=None if report is None else iso_utc(report.updated_ms),
@@ -151,10 +156,14 @@ def _is_measured(progress: StreamProgress, now_ms: int) -> bool:
     return reached_ms is None or now_ms - reached_ms <= _LAG_AGE_MS_MAX
 
 
-def _missing_runner(entry: StreamEntry, report: Report | None) -> str | None:
+def _missing_runner(
+    entry: StreamEntry, report: Report | None, why_unassigned: Callable[[], str] | None
+) -> str | None:
     """Return why a stream that should not be stopped has no runner."""
     if entry.desired_state is DesiredState.STOPPED or _is_completed(entry):
         return None
+    if why_unassigned is not None and (why := why_unassigned()) != NO_RUNNER:
+        return why
     if report is None:
         return "no runner has taken the stream yet\nhint: start one: `braid runner`"
     return (
@@ -175,6 +184,7 @@ def _failure(progress: StreamProgress) -> FailureView | None:
         since=iso_utc(failure.since_ms),
         attempts=failure.attempts,
         next_attempt_at=_moment(failure.next_attempt_ms),
+        crash_loop=failure.crash_loop,
     )
 
 

@@ -6,8 +6,9 @@ from importlib.metadata import version
 
 from fastapi import APIRouter
 
+from braid.registry.runner_drains import check_runner_name, drain_of, set_drained
 from braid.registry.store.stored_documents import FEATURES
-from braid.schemas import MergeEngine
+from braid.schemas import Actor, MergeEngine
 from braid.schemas.access import AccessScope
 from braid.schemas.message_format import FORMAT_TYPES
 from braid.schemas.resource_lists import (
@@ -16,13 +17,15 @@ from braid.schemas.resource_lists import (
     ClientView,
     ClusterList,
     ClusterView,
+    RunnerDrain,
     RunnerList,
     RunnerView,
     StreamSummaryList,
 )
+from braid.service.components import Components
 from braid.service.control.aggregations import list_aggregations
 from braid.service.control.shown_limits import service_limits
-from braid.service.dependencies import ComponentsOf, PrincipalOf
+from braid.service.dependencies import ActorOf, ComponentsOf, PrincipalOf
 from braid.service.routes.list_parameters import ListQueryOf
 from braid.service.times import iso_utc
 
@@ -65,6 +68,8 @@ def list_runners(components: ComponentsOf, principal: PrincipalOf) -> RunnerList
     """List the runners that have ever reported, with their streams and the tables that they compact, as far as the client may read them."""
     may_see = partial(principal.may, AccessScope.READ)
     reports = components.reports.get()
+    assignment = components.assignments.read().value
+    joined = assignment.runners
     alive_since_ms = components.clock.now_ms() - components.settings.runner_timeout_ms
     return RunnerList(
         runners=tuple(
@@ -79,11 +84,45 @@ def list_runners(components: ComponentsOf, principal: PrincipalOf) -> RunnerList
                     if may_see(name.partition("/")[0])
                 },
                 tables=tuple(sorted(filter(may_see, one.tables))),
+                labels=joined[one.runner].labels if one.runner in joined else {},
+                streams_max=joined[one.runner].streams_max if one.runner in joined else None,
+                drained=one.runner in assignment.drained,
+                ending=one.runner in joined and joined[one.runner].is_leaving,
             )
             for one in reports.runners
         ),
         unreadable=reports.unreadable,
     )
+
+
+@router.put("/runners/{runner}/drain", tags=["runners"])
+def drain_runner(components: ComponentsOf, actor: ActorOf, runner: str) -> RunnerDrain:
+    """Drain a runner: it gets no stream any more, and gives its streams away one by one, each when the one before has started."""
+    return _drain(components, actor, runner, is_drained=True)
+
+
+@router.delete("/runners/{runner}/drain", tags=["runners"])
+def undrain_runner(components: ComponentsOf, actor: ActorOf, runner: str) -> RunnerDrain:
+    """End the drain of a runner, which then gets streams again; no effect if it is not drained."""
+    return _drain(components, actor, runner, is_drained=False)
+
+
+@router.get("/runners/{runner}/drain", tags=["runners"])
+def get_drain(components: ComponentsOf, runner: str) -> RunnerDrain:
+    """Return whether a runner is drained, and which streams it still has."""
+    check_runner_name(runner)
+    return drain_of(components.assignments.read().value, runner)
+
+
+def _drain(components: Components, actor: Actor, runner: str, *, is_drained: bool) -> RunnerDrain:
+    assignment = set_drained(
+        components.assignments,
+        components.registry.audit,
+        runner,
+        is_drained=is_drained,
+        actor=actor,
+    )
+    return drain_of(assignment, runner)
 
 
 @router.get("/clusters", tags=["clusters"])

@@ -10,6 +10,8 @@ from fastapi import APIRouter, Query, Response
 
 from braid.lake import StreamPosition
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
+from braid.registry.placement.admission import why_unassigned
+from braid.registry.placement.needed_streams import needed_stream
 from braid.registry.registrar import Registrar
 from braid.registry.store.progress import Report, RunnerReports, current_report, stream_key
 from braid.registry.stream_entries import Verb, entry_of
@@ -232,6 +234,15 @@ def _status(components: Components, document: TableDocument, stream: str) -> Str
         snapshot_id=None if position is None else newest_commit_of(table, position),
         backfills=_backfills(components, document.identifier, stream, positions),
         unreadable_reports=reports.unreadable,
+        why_unassigned=lambda: why_unassigned(
+            needed_stream(document, entry),
+            components.assignments.read().value,
+            alive={
+                one.owner
+                for one in reports.runners
+                if one.owner is not None and one.is_alive(_alive_since_ms(components))
+            },
+        ),
     )
     return components.shown(status)
 

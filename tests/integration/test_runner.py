@@ -332,7 +332,7 @@ def test_a_stream_outlives_an_outage_of_its_broker(
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_runner_that_slept_past_its_time_to_live_finds_another_at_work(bed: IngestBed) -> None:
-    """Two processes with two Spark drivers; the first to get both streams is put to sleep."""
+    """Two processes with two Spark drivers; the first to get both streams is put to sleep, and later the other is killed."""
     registry = Registry(bed)
     lefts, rights = bed.topic("left"), bed.topic("right")
     registry.register("left", topic=lefts)
@@ -364,16 +364,21 @@ def test_a_runner_that_slept_past_its_time_to_live_finds_another_at_work(bed: In
         for name in ("left", "right"):
             registry.wait_for(name, has_read(30), runner=awake_name)
         registry.wait_for("left", is_state(StreamState.UNASSIGNED), runner=asleep_name)
-        children = {pid for process in (sleeper, heir) for pid in _descendants(process.pid)}
-        assert _ended(sleeper) == _ended(heir) == 0
+        # The heir dies: the other one has been alive all the time, and goes on with both.
+        names[awake_name].kill()
+        produce(30)
+        for name in ("left", "right"):
+            registry.wait_for(name, has_read(40), runner=asleep_name)
+        children = _descendants(asleep.pid)
+        assert _ended(asleep) == 0
 
     assert not [pid for pid in children if _is_alive(pid)]
     assert registry.holders.holder(IDENTIFIER, "left") is None
-    assert bed.rows("a", "b") == [{"id": k, "a": f"{k}", "b": float(k)} for k in range(30)]
-    assert bed.file_rows() == 60
+    assert bed.rows("a", "b") == [{"id": k, "a": f"{k}", "b": float(k)} for k in range(40)]
+    assert bed.file_rows() == 80
     for name in ("left", "right"):
         assert bed.batch_accounts(name) == bed.position(name).account
-        assert bed.position(name).account.records == 30
+        assert bed.position(name).account.records == 40
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:

@@ -13,5 +13,6 @@
 | `keys` | keys of rows as arguments |
 | `rows`, `explanation_text` | rows, and why they have their values, as text |
 | `schema_changes`, `validations` | schema changes; results of dry runs, as text |
+| `runners` | the answers about runners, as text; the wait for a drain |
 | `suppositions` | the records of `row what-if` and `row without` |
 """

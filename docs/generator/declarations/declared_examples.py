@@ -160,6 +160,7 @@ ORDERS: Final[dict[str, Any]] = {
             "max_records_per_batch": 200_000,
             "max_bytes_per_batch": 67_108_864,
             "weight": 2,
+            "placement": {"labels": {"zone": "eu"}},
             "labels": {"team": "payments"},
             "owner": "payments@shop.example",
         },

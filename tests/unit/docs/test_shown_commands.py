@@ -124,11 +124,23 @@ def _options() -> Iterator[tuple[tuple[str, ...], str]]:
         program, *rest = words or [""]
         if Path(program).name != "braid" or not rest:
             continue
-        groups = ("table", "stream", "row", "explain", "tag", "consumer", "token", "operation")
+        groups = (
+            "table",
+            "stream",
+            "row",
+            "explain",
+            "tag",
+            "consumer",
+            "token",
+            "operation",
+            "runner",
+        )
         depth = next((n for n, word in enumerate(rest) if word not in groups), len(rest))
         for word in rest:
             if option := re.match(r"--[a-z][\w-]*", word):
-                yield tuple(rest[: depth + 1]), option.group()
+                # A group may be a command itself, with options of its own.
+                end = depth if rest[depth].startswith("-") else depth + 1
+                yield tuple(rest[:end]), option.group()
 
 
 @pytest.mark.parametrize(("path", "option"), sorted(set(_options())))

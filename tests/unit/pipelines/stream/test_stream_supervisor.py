@@ -742,6 +742,52 @@ def test_a_failed_stream_stays_failed_when_storage_answers_again(bench: Bench) -
     assert len(bench.starter.started) == 1
 
 
+def test_starts_that_fail_again_and_again_are_a_crash_loop_until_a_commit(bench: Bench) -> None:
+    bench.starter.error = RuntimeError("boom")
+    loops = []
+    for _ in range(6):
+        bench.step(after_ms=60_000)
+        failure = bench.supervisor.progress.failure
+        assert failure is not None
+        loops.append(failure.crash_loop)
+
+    assert loops == [False, False, False, False, True, True]
+    assert "crash loop: 6 starts have failed without a commit" in bench.trace
+    assert failure is not None
+    assert failure.next_attempt_ms == bench.clock.now_ms() + 32_000
+    bench.starter.error = None
+    bench.step(after_ms=60_000)
+    query = bench.starter.started[-1]
+    assert query.progress is not None
+    query.progress = replace(query.progress, commits=1)
+    bench.step()
+    query.fail(RuntimeError("boom"))
+    bench.step()
+    assert bench.supervisor.progress.failure is not None
+    assert not bench.supervisor.progress.failure.crash_loop
+
+
+def test_a_restart_that_is_asked_for_ends_a_crash_loop(bench: Bench) -> None:
+    bench.starter.error = RuntimeError("boom")
+    for _ in range(5):
+        bench.step(after_ms=60_000)
+    bench.want(generation=1)
+    bench.step()
+
+    failure = bench.supervisor.progress.failure
+    assert failure is not None
+    assert (failure.crash_loop, failure.attempts) == (False, 1)
+
+
+def test_failures_that_come_slowly_are_no_crash_loop(bench: Bench) -> None:
+    bench.starter.error = RuntimeError("boom")
+    for _ in range(8):
+        bench.step(after_ms=160_000)
+
+    assert bench.supervisor.progress.failure is not None
+    assert not bench.supervisor.progress.failure.crash_loop
+
+
 def test_a_long_run_without_records_makes_earlier_failures_forgotten(bench: Bench) -> None:
     bench.starter.error = StorageUnavailable("away")
     for _ in range(5):

@@ -1,6 +1,6 @@
 """The plan of an assignment gives every stream a runner that may have it, and moves nothing without a cause."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -270,10 +270,11 @@ def test_streams_that_fail_or_are_not_measured_are_not_moved_for_balance() -> No
         ({"a": "all"}, ("a",), "a", "may run it is drained or ending: a"),
         ({"a": "all", "b": {}}, (), "ab", "may run it is full: a (1 of 1)"),
         ({"a": "all", "b": "all"}, (), "b", "a runner is about to take it"),
+        ({"a": "all", "here": "all"}, (), ("a", "here"), "the runner here is about to start it"),
     ],
 )
 def test_the_reason_is_told(
-    runners: Mapping[str, object], drained: tuple[str, ...], alive: str, reason: str
+    runners: Mapping[str, object], drained: tuple[str, ...], alive: Sequence[str], reason: str
 ) -> None:
     stream = NeededStream(key="db.t/s", labels={"zone": "eu"}, features=frozenset({"new"}))
     every = {"labels": {"zone": "eu", "disk": "fast"}, "features": ("new",), "streams_max": 1}
@@ -282,7 +283,9 @@ def test_the_reason_is_told(
         for name, given in runners.items()
     }
     assignment = Assignment(
-        runners=members, streams={"db.t/other": Place(owner="a-1")}, drained=drained
+        runners=members,
+        streams={"db.t/other": Place(owner="a-1"), "db.t/s": Place(owner="here-1")},
+        drained=drained,
     )
 
     assert reason in why_unassigned(stream, assignment, alive={f"{name}-1" for name in alive})

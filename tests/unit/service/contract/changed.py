@@ -13,11 +13,13 @@ from tests.unit.service.contract.warehouse import DECLARATION, OPEN, RUNNING, ST
 
 _REQUESTS: Final = "/w/_braid/requests/"
 _ALL_DOCUMENTS: Final = "/w/_braid/tables/"
+_ASSIGNMENT: Final = "/w/_braid/assignment/"
 _AUDIT: Final = "/w/_braid/audit/"
 _KEY: Final = {"idempotency-key": "once"}
 _STREAM: Final = f"{TABLE}/streams/{{stream}}"
 _REPLAY: Final = Operation("POST", f"{_STREAM}/dead-letters/replay")
 _CHANGE: Final[dict[str, dict[str, Any]]] = {
+    "PUT /v1/runners/{runner}/drain": {"names": {"runner": "another"}},
     "PUT ": {"body": DECLARATION | {"owner": "shop"}},
     f"PUT {_STREAM.removeprefix(TABLE)}": {
         "body": STREAMS[RUNNING] | {"max_bytes_per_batch": 1_000_000}
@@ -47,7 +49,9 @@ def conflict(operation: Operation) -> Answered:
         newest = max(one.path for one in service.files.list(directory))
         service.files.write_new(path, service.files.read_bytes(newest))
 
-    service.before_call("create_exclusive", _ALL_DOCUMENTS, overtake, nth=0)
+    is_of_runner = operation.path.startswith("/v1/runners/")
+    documents = _ASSIGNMENT if is_of_runner else _ALL_DOCUMENTS
+    service.before_call("create_exclusive", documents, overtake, nth=0)
     return answered(service.answer(operation, **_CHANGE.get(operation.of_table, {})))
 
 

@@ -19,6 +19,10 @@ _WRONG: Final[dict[str, dict[str, Any]]] = {
     "GET /snapshots/{snapshot}": {"names": {"snapshot": "0"}},
     "GET /indexes/{index}/rows": {"query": {"no_such": "1"}},
     "GET /streams/{stream}/dead-letters": {"query": {"limit": "-1"}},
+    **{
+        f"{method} /v1/runners/{{runner}}/drain": {"names": {"runner": ".x"}}
+        for method in ("GET", "PUT", "DELETE")
+    },
     "POST /validate-patch": {"body": []},
     "POST /streams/{stream}/validate-patch": {"body": []},
     "POST /validate-delete": {"query": {"keep_data": "perhaps"}},

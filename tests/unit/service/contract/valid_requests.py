@@ -10,6 +10,7 @@ from braid.schemas.merge_patch import MEDIA_TYPE as MERGE_PATCH
 from tests.unit.service.contract.documented import Operation
 from tests.unit.service.contract.warehouse import (
     DECLARATION,
+    DRAINED,
     FINISHED,
     RUNNING,
     STOPPED,
@@ -22,6 +23,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "table": "orders",
     "stream": RUNNING,
     "operation": FINISHED,
+    "runner": DRAINED,
     "verb": "restart",
     "consumer": "reader",
     "index": "by_carrier",

@@ -1,4 +1,4 @@
-"""The warehouse that all requests are for: a table with rows, streams, a view, an index, a tag, a consumer and operations."""
+"""The warehouse that all requests are for: a table with rows, streams, a view, an index, a tag, a consumer, operations and a drained runner."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import pyarrow as pa
 from braid.formats.clusters.clusters_file import parse_clusters
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import ManualClock, MemoryFileIO
+from braid.registry.store.assignments import AssignmentStore
 from braid.registry.store.operations import OperationStore
 from braid.schemas import CompactionRequest, OperationDocument, OperationState
 from braid.service.control.read_after import PushedPlace, ReadAfter, key_digest, to_token
@@ -65,6 +66,9 @@ STREAMS: Final[dict[str, dict[str, Any]]] = {
 RUNNING, STOPPED = "sales", "parcels"
 """Streams: one that is to run, and one that is stopped."""
 
+DRAINED: Final = "r1"
+"""A runner that is drained."""
+
 DOCUMENTS: Final = "/w/_braid/tables/shop.orders"
 FILES: Final = "/w/shop.db/orders"
 """Directories of the table: that of the versions of its declaration, and that of its files."""
@@ -106,6 +110,9 @@ def warehouse() -> Warehouse:
     bed.client.put("/v1/tables/shop/returns", json=RETURNS).raise_for_status()
     bed.catalog.table("shop.returns").write_and_commit(pa.table({"id": [7], "reason": ["broken"]}))
     bed.client.put("/v1/tables/shop/returns/tags/kept", json={}).raise_for_status()
+    AssignmentStore(bed.file_io, "/w", clock).change(
+        lambda one: one.with_drained(DRAINED, is_drained=True)
+    )
     place = {PushedPlace(0, 0): key_digest(bed.table.schema, {"id": 7})}
     after = {
         name: ReadAfter(table="shop.orders", stream=name, topic_id=name, records=place)

@@ -1,0 +1,69 @@
+"""The answers of a service about runners, as text, and the wait for the end of a drain."""
+
+from typing import TYPE_CHECKING
+
+from braid.cli.api.waiting import poll
+from braid.cli.exits import EXIT_TRY_AGAIN
+from braid.cli.output import NOTHING, TextTable, facts
+from braid.schemas.resource_lists import RunnerDrain, RunnerList, RunnerView
+
+if TYPE_CHECKING:
+    from braid.client import Client
+
+
+def runners_text(found: RunnerList) -> TextTable:
+    """Return a line for each runner."""
+    columns = ("runner", "state", "streams", "labels", "reported at")
+    rows = [
+        (
+            one.name,
+            _state(one),
+            str(
+                sum(
+                    state not in ("UNASSIGNED", "STOPPED", "COMPLETED")
+                    for state in one.streams.values()
+                )
+            )
+            + ("" if one.streams_max is None else f" of {one.streams_max}"),
+            ", ".join(f"{name}={value}" for name, value in sorted(one.labels.items())) or NOTHING,
+            one.reported_at,
+        )
+        for one in found.runners
+    ]
+    return TextTable(columns=columns, rows=rows)
+
+
+def drain_text(drain: RunnerDrain) -> TextTable:
+    """Return how far a drain is."""
+    return facts(
+        [
+            ("runner", drain.runner),
+            ("drained", "yes" if drain.drained else "no"),
+            ("running", "yes" if drain.joined else "no"),
+            ("streams", ", ".join(drain.streams) or NOTHING),
+        ]
+    )
+
+
+def ended_drain(client: "Client", runner: str, *, seconds_max: float) -> RunnerDrain:
+    """Return the drain of a runner once the runner has no stream, or once the time is over.
+
+    Raises:
+        BraidError: The service refuses, or does not answer.
+    """
+    return poll(
+        lambda: client.get_drain(runner), lambda drain: not drain.streams, seconds_max=seconds_max
+    )
+
+
+def exit_of_drain(drain: RunnerDrain) -> int:
+    """Return the exit status of a wait for a drain."""
+    return EXIT_TRY_AGAIN if drain.streams else 0
+
+
+def _state(runner: RunnerView) -> str:
+    if not runner.alive:
+        return "gone, drained" if runner.drained else "gone"
+    if runner.drained:
+        return "drained"
+    return "ending" if runner.ending else "alive"
