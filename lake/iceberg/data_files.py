@@ -7,8 +7,10 @@ compaction to the highest level leaves no deletes there unless the table keeps t
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
+from braid.lake.errors import UnsupportedFeature
 from braid.lake.files.data_file_path import live_file_path
 from braid.lake.files.paths import TablePaths
 from braid.lake.format.binary_row import decode_row
@@ -88,15 +90,17 @@ def _statistics(
     stats = file.value_stats
     if not stats.null_counts and not fields:
         return {}, {}, {}
-    # Nested columns have no bounds: their fields in the row are null.
-    least = decode_row(stats.min_values, fields)
-    most = decode_row(stats.max_values, fields)
     lower: dict[int, bytes] = {}
     upper: dict[int, bytes] = {}
-    for field, low, high in zip(fields, least, most, strict=True):
-        if low is not None and high is not None and _is_bound(field, low, high):
-            lower[field.id] = bound_bytes(plain_value(low), field.type)
-            upper[field.id] = bound_bytes(plain_value(high), field.type)
+    # Without bounds the file is read; a date of the year 10000 must not keep it from being published.
+    with suppress(UnsupportedFeature):
+        # Nested columns have no bounds: their fields in the row are null.
+        least = decode_row(stats.min_values, fields)
+        most = decode_row(stats.max_values, fields)
+        for field, low, high in zip(fields, least, most, strict=True):
+            if low is not None and high is not None and _is_bound(field, low, high):
+                lower[field.id] = bound_bytes(plain_value(low), field.type)
+                upper[field.id] = bound_bytes(plain_value(high), field.type)
     nulls = zip(fields, stats.null_counts, strict=False)
     return lower, upper, {field.id: count for field, count in nulls if count is not None}
 

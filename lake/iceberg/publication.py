@@ -308,7 +308,9 @@ class _Publication:
     def _with_kept(self, metadata: IcebergMetadata, state: _State) -> IcebergMetadata:
         """Return the metadata with the snapshots that have their files, the tags, and the newest schema."""
         earliest = max(self.expiring_below, self.store.snapshots.earliest_id() or 0)
-        tags = [tag for tag in self.store.tags.list() if tag.name != self.without_tag]
+        # A tag that cannot be read keeps its files until it is deleted, and has no place here meanwhile.
+        files = self.store.tags.files()
+        tags = [file.tag for file in files if file.tag and file.name != self.without_tag]
         *older, current = metadata.snapshots
         kept = (
             *(s for s in older if s.id >= earliest or any(s.is_of(t.snapshot) for t in tags)),

@@ -11,7 +11,8 @@ snapshot and before it has deleted the snapshot's files. A rollback leaves orpha
    and is committed meanwhile is then found to be reachable.
 3. A file that is not reachable and is older than the minimum age is an orphan. The age protects files that are
    written and not committed yet, so it must exceed the time that any writer takes.
-4. Before a deletion, collect the reachable files once more, and delete only the orphans that are still unreachable.
+4. Iceberg metadata are brought up to date before a deletion, so that they name no orphan.
+5. Before a deletion, collect the reachable files once more, and delete only the orphans that are still unreachable.
 
 Source:
     Table-format 1, 19.
@@ -25,6 +26,7 @@ from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.files.paths import CHANGELOG_PREFIX, SNAPSHOT_PREFIX, TablePaths
 from braid.lake.files.storage.file_io import FileStatus
 from braid.lake.iceberg.metadata_directory import directories_with_orphans, is_metadata_file
+from braid.lake.iceberg.publication import publish
 from braid.lake.iceberg.referenced_files import referenced_files
 from braid.lake.maintenance.reachable_files import ReachableFiles, ReachableFileScan
 from braid.lake.snapshots.live_files import LiveFiles
@@ -117,6 +119,9 @@ class OrphanCleaner:
             )
             message = "the minimum age of orphan files is not valid"
             raise InvalidRequest(message, problems=[problem])
+        if delete:
+            # Metadata that were not published since a rollback name files that are orphans by now.
+            publish(self._store)
         candidates = list(self._candidates())
         scan = ReachableFileScan(
             file_io=self._file_io,

@@ -98,11 +98,11 @@ class TableTags:
             StorageUnavailable: The tag may be deleted; files that are left are found by orphan
                 cleaning.
         """
+        # Before its files go: the Iceberg metadata may name them for the tag alone.
+        publish(self._store, without_tag=name)
         tag: Tag | None = None
         try:
             tag = self._tags.get(name)
-            # Before its files go: the Iceberg metadata may name them for the tag alone.
-            publish(self._store, without_tag=name)
             self._tags.delete(name)
             return TagDeletion(name=name, tag=tag, deleted_files=self._delete_files(tag.snapshot))
         except (CorruptData, ManifestGone) as error:

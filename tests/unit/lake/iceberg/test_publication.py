@@ -64,6 +64,19 @@ def store_of(table: Table, file_io: FileIO | None = None) -> TableStore:
     )
 
 
+def without_metadata(file_io: FileIO) -> FaultyFileIO:
+    """Return the storage as it is while the directory of the metadata is out of reach."""
+
+    def fail(_number: int, method: str, path: str) -> None:
+        if path.startswith(DIRECTORY):
+            message = f"{method} {path}"
+            raise StorageUnavailable(message)
+
+    faulty = FaultyFileIO(file_io)
+    faulty.before = fail
+    return faulty
+
+
 def assert_newest(table: Table) -> None:
     assert published(table.file_io).names == top_files(table) != []
 
@@ -308,6 +321,31 @@ def test_orphan_cleaning_finds_dead_metadata_and_no_other() -> None:
     assert_newest(table)
 
 
+def test_orphan_cleaning_deletes_no_file_that_the_metadata_name() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(ON, file_io=file_io)
+    target = compacted(table, (1, 10))
+    compacted(table, (1, 20))
+    reopened(without_metadata(file_io)).rollback(snapshot_id=target)
+
+    late(file_io).clean_orphans(min_age_ms=0, delete=True)
+
+    assert_newest(reopened(file_io))
+
+
+def test_a_tag_that_cannot_be_read_keeps_no_other_from_its_deletion() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(ON, file_io=file_io)
+    compacted(table, (1, 10))
+    table.create_tag("whole")
+    file_io.write_new(TablePaths(PATH).tag("damaged"), b"{")
+
+    table.delete_tag("whole")
+
+    assert published(file_io).refs == {}
+    assert [file.name for file in store_of(table).tags.files()] == ["damaged"]
+
+
 def test_metadata_are_dead_once_the_option_is_removed() -> None:
     file_io = MemoryFileIO()
     table = given_table(ON, file_io=file_io)
@@ -392,14 +430,7 @@ def test_a_compaction_whose_publication_fails_is_committed_and_caught_up() -> No
     file_io = MemoryFileIO()
     table = given_table(ON, file_io=file_io)
     compacted(table, (1, 10))
-    faulty = FaultyFileIO(file_io)
-
-    def fail(_number: int, method: str, path: str) -> None:
-        if path.startswith(DIRECTORY):
-            message = f"{method} {path}"
-            raise StorageUnavailable(message)
-
-    faulty.before = fail
+    faulty = without_metadata(file_io)
     compacted(reopened(faulty), (1, 20))
 
     assert read(reopened(file_io)) == [("x", 1, 20, None)]
