@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 
 
 def test_writers_beside_compaction_lose_nothing(tmp_path: Path) -> None:
-    raced(LocalFileIO(), str(tmp_path), Load(writers=8, commits=40, keys=500, seed=7))
+    raced(LocalFileIO(), str(tmp_path), Load(writers=8, commits=30, keys=500, seed=7))
 
 
 @pytest.mark.soak

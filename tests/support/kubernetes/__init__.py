@@ -1,0 +1,48 @@
+"""The Kubernetes manifests at the top of the repository, and the schemas of their kinds.
+
+`schemas.json` has the strict schemas of Kubernetes 1.37 for these kinds, without descriptions and the state that a cluster
+adds; they are those of the package kubernetes-validate 1.37.0 (Apache License 2.0).
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema_rs
+import yaml
+
+from tests.support.doc_examples import ROOT
+
+FOLDER: Final = ROOT / "kubernetes"
+_SCHEMAS: Final = Path(__file__).parent / "schemas.json"
+
+Manifest = dict[str, Any]
+
+
+def kustomization() -> Manifest:
+    """Return the file that names all others."""
+    found: Manifest = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def manifests() -> dict[str, Manifest]:
+    """Return the manifests that the kustomization names, by kind and name (`Service/runner`)."""
+    found = {}
+    for name in kustomization()["resources"]:
+        for one in yaml.safe_load_all((FOLDER / name).read_text(encoding="utf-8")):
+            key = f"{one['kind']}/{one['metadata']['name']}"
+            assert key not in found, f"{key} is there twice"
+            found[key] = one
+    return found
+
+
+def schema_errors(manifest: Manifest) -> Iterator[str]:
+    """Yield what Kubernetes would refuse about the form of a manifest."""
+    document = json.loads(_SCHEMAS.read_text(encoding="utf-8"))
+    schema = {
+        **document["kinds"][f"{manifest['apiVersion']}/{manifest['kind']}"],
+        "$defs": document["$defs"],
+    }
+    for error in jsonschema_rs.validator_for(schema).iter_errors(manifest):
+        yield f"{'/'.join(map(str, error.instance_path))}: {error.message}"

@@ -1,0 +1,223 @@
+"""The Kubernetes manifests are valid, agree with each other, with the programs and with the compose file."""
+
+import copy
+import re
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from braid.cli.main import app
+from braid.formats.clusters.clusters_file import load_clusters
+from braid.schemas import KafkaSpec
+from tests.support.compose import OWN, compose_file
+from tests.support.doc_examples import ROOT
+from tests.support.kubernetes import FOLDER, Manifest, kustomization, manifests, schema_errors
+
+ALL = manifests()
+SETTINGS: dict[str, str] = ALL["ConfigMap/braid-settings"]["data"]
+PROGRAMS = {
+    "service": ALL["Deployment/service"],
+    "runner": ALL["StatefulSet/runner"],
+    "maintenance": ALL["Deployment/maintenance"],
+}
+PROBES = ("livenessProbe", "readinessProbe")
+
+
+def pod(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = PROGRAMS[name]["spec"]["template"]["spec"]
+    return found
+
+
+def container(name: str) -> dict[str, Any]:
+    (found,) = pod(name)["containers"]
+    assert found["name"] == name
+    return dict(found)
+
+
+def variables(name: str) -> set[str]:
+    own = {one["name"] for one in container(name).get("env", ())}
+    return own | (set(SETTINGS) if container(name).get("envFrom") else set())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_manifest_is_valid_by_the_schema_of_its_kind(name: str) -> None:
+    assert list(schema_errors(ALL[name])) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("Deployment/service", ("spec", "replica"), 2),
+        ("Deployment/service", ("spec", "replicas"), "two"),
+        ("StatefulSet/runner", ("spec", "template", "spec", "containers", 0, "port"), []),
+        ("NetworkPolicy/clients", ("spec", "ingress", 0, "to"), []),
+    ],
+)
+def test_a_wrong_manifest_is_found(name: str, path: tuple[str | int, ...], value: Any) -> None:
+    wrong = copy.deepcopy(ALL[name])
+    place: Any = wrong
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+
+    assert list(schema_errors(wrong))
+
+
+def test_the_kustomization_names_every_file() -> None:
+    resources = kustomization()["resources"]
+
+    files = {path.name for path in FOLDER.glob("*.yaml")} - {"kustomization.yaml"}
+    assert sorted(resources) == sorted(files)
+    assert {one["name"] for one in kustomization()["images"]} == {
+        container(name)["image"] for name in OWN
+    }
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_option_is_one_of_the_command(name: str) -> None:
+    command, *arguments = container(name)["args"]
+    root: Any = typer.main.get_command(app)
+    found = root.commands[command]
+    known = {
+        one for parameter in found.params for one in (*parameter.opts, *parameter.secondary_opts)
+    }
+
+    assert {argument.split("=")[0] for argument in arguments} <= known
+    used = set(re.findall(r"\$\((\w+)\)", " ".join(arguments)))
+    assert used <= variables(name)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_settings_are_those_of_the_compose_file(name: str) -> None:
+    there: dict[str, Any] = compose_file()["services"][name]
+    here = container(name)
+
+    expected = set(there["command"]) - {f"--warehouse={SETTINGS['WAREHOUSE']}", "--name=runner-1"}
+    assert expected <= set(here["args"])
+    assert set(there["environment"]) - {"BRAID_STORE_ALLOW_HTTP"} <= set(SETTINGS)
+    assert here["image"] == there["image"].removesuffix(":local")
+    assert here["resources"]["limits"]["memory"] == there["mem_limit"].replace("g", "Gi")
+    assert here["resources"]["limits"]["cpu"] == str(there["cpus"])
+    grace_s = int(there["stop_grace_period"].removesuffix("s"))
+    assert pod(name)["terminationGracePeriodSeconds"] >= grace_s
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_probes_ask_what_the_program_answers(name: str) -> None:
+    here = container(name)
+    ports = {port["name"]: port["containerPort"] for port in here["ports"]}
+
+    (listens_at,) = re.findall(r"--(?:metrics-)?port=(\d+)", " ".join(here["args"]))
+    assert set(PROBES) <= set(here)
+    for kind in (*PROBES, "startupProbe"):
+        if kind in here:
+            asked = here[kind]["httpGet"]
+            assert ports[asked["port"]] == int(listens_at)
+            assert asked["path"] == ("/ready" if kind == "readinessProbe" else "/health")
+
+
+def test_the_drain_of_the_service_ends_within_the_grace_period() -> None:
+    (drain_s,) = re.findall(r"--drain-seconds=(\d+)", " ".join(container("service")["args"]))
+
+    # The service gives open requests twenty seconds more.
+    assert int(drain_s) + 20 < pod("service")["terminationGracePeriodSeconds"]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_programs_have_few_rights(name: str) -> None:
+    security = container(name)["securityContext"]
+
+    assert security["readOnlyRootFilesystem"] is True
+    assert security["allowPrivilegeEscalation"] is False
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert pod(name)["securityContext"]["runAsNonRoot"] is True
+    uid = pod(name)["securityContext"]["runAsUser"]
+    assert f"--uid {uid} " in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert pod(name)["automountServiceAccountToken"] is False
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_everything_that_a_pod_names_exists(name: str) -> None:
+    declared = {volume["name"]: volume for volume in pod(name)["volumes"]}
+    mounted = {mount["name"] for mount in container(name)["volumeMounts"]}
+
+    assert mounted == set(declared)
+    assert f"ServiceAccount/{pod(name)['serviceAccountName']}" in ALL
+    for one in container(name).get("envFrom", ()):
+        assert f"ConfigMap/{one['configMapRef']['name']}" in ALL
+    for volume in declared.values():
+        if "configMap" in volume:
+            assert f"ConfigMap/{volume['configMap']['name']}" in ALL
+        assert "sizeLimit" in volume.get("emptyDir", {"sizeLimit": ""})
+    labels = PROGRAMS[name]["spec"]["template"]["metadata"]["labels"]
+    assert PROGRAMS[name]["spec"]["selector"]["matchLabels"] == labels
+
+
+def test_selectors_select_the_pods_of_a_program() -> None:
+    labels = [PROGRAMS[name]["spec"]["template"]["metadata"]["labels"] for name in OWN]
+    for key, manifest in ALL.items():
+        kind = key.partition("/")[0]
+        wanted: dict[str, str] = {}
+        if kind == "Service":
+            wanted = manifest["spec"]["selector"]
+        elif kind == "PodDisruptionBudget":
+            wanted = manifest["spec"]["selector"]["matchLabels"]
+        elif kind == "NetworkPolicy":
+            wanted = manifest["spec"]["podSelector"]["matchLabels"]
+
+        assert any(wanted.items() <= one.items() for one in labels), key
+
+
+def test_the_autoscaler_and_the_set_name_what_exists() -> None:
+    target = ALL["HorizontalPodAutoscaler/service"]["spec"]["scaleTargetRef"]
+    runner = PROGRAMS["runner"]["spec"]
+
+    assert f"{target['kind']}/{target['name']}" in ALL
+    assert ALL[f"Service/{runner['serviceName']}"]["spec"]["clusterIP"] == "None"
+
+
+def test_requests_may_be_addressed_to_the_name_of_the_service() -> None:
+    service = ALL["Service/service"]
+    name = service["metadata"]["name"]
+    namespace = kustomization()["namespace"]
+
+    assert f"Namespace/{namespace}" in ALL
+    assert {f"--allow-host={name}", f"--allow-host={name}.{namespace}.svc"} <= set(
+        container("service")["args"]
+    )
+    (port,) = service["spec"]["ports"]
+    assert f"--port={port['port']}" in container("service")["args"]
+
+
+def test_no_secret_is_in_the_files() -> None:
+    assert not any(key.startswith("Secret/") for key in ALL)
+    named = re.compile(r"password|secret|credential|token|_key", re.IGNORECASE)
+    for variable, value in SETTINGS.items():
+        assert not named.search(variable) or value.startswith("/run/secrets/"), variable
+    folder = Path(SETTINGS["BRAID_STORE_CREDENTIALS"]).parent
+    for name in OWN:
+        mounts = {mount["mountPath"]: mount["name"] for mount in container(name)["volumeMounts"]}
+        (volume,) = (one for one in pod(name)["volumes"] if one["name"] == mounts[str(folder)])
+        assert volume["secret"]["secretName"] == "braid-store"
+
+
+def test_the_cluster_file_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "clusters.toml"
+    file.write_text(ALL["ConfigMap/braid-clusters"]["data"]["clusters.toml"], encoding="utf-8")
+
+    assert load_clusters(file).of(KafkaSpec()) is not None
+
+
+def test_everything_carries_the_labels_of_braid() -> None:
+    unlabelled: list[Manifest] = [
+        manifest
+        for key, manifest in ALL.items()
+        if not key.startswith("Namespace/")
+        and manifest["metadata"].get("labels", {}).get("app.kubernetes.io/part-of") != "braid"
+    ]
+
+    assert unlabelled == []
+    assert set(chain.from_iterable(one["metadata"] for one in ALL.values())) <= {"name", "labels"}
