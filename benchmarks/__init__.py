@@ -5,6 +5,7 @@
 | `__main__` | runs the modules of this folder that have a `run`, by name |
 | `write`, `read`, `merge`, `wide`, `file_index`, `arrival`, `kept_columns` | the engine alone; `merge` is the column machine, in memory |
 | `parsing`, `change_capture` | messages of streams, by format; captured changes beside plain JSON |
+| `variants` | JSON to VARIANT values and back |
 | `bad_records` | the slow-down of a task by bad records, by format and kind |
 | `bad_stream` | program: the same of a whole stream, from Kafka to the table |
 | `backfill` | backfills from files, with and without `--bulk` |

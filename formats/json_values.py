@@ -13,9 +13,15 @@
 | ARRAY                            | list                                                      |
 | MAP, MULTISET                    | list of `{"key": ..., "value": ...}`, in stored order     |
 | ROW                              | object                                                    |
+| VARIANT                          | the value as JSON, with exact numbers                     |
+
+`json_writer` gives a VARIANT as a text of JSON for `orjson`, in which every number has all of its digits; `json_value` gives
+Python values, and so does every function for a VARIANT inside of another value. There, and if integers are text, a number in a
+VARIANT that a DOUBLE does not hold exactly is text with all of its digits.
 """
 
 import base64
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time
@@ -23,7 +29,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from braid.lake import DataField, DataType, TypeRoot
+import orjson
+
+from braid.lake import DataField, DataType, TypeRoot, json_of_variant
 
 _TIMESPECS: Final = {0: "seconds", 3: "milliseconds", 6: "microseconds"}
 _PLAIN_ROOTS: Final = frozenset(
@@ -89,12 +97,20 @@ def _conversion(data_type: DataType, *, integers_as_text: bool) -> Callable[[Any
                 return partial(json_value, data_type=data_type)
             is_local = data_type.root is TypeRoot.TIMESTAMP_LTZ
             return partial(_iso_text, timespec=timespec, is_local=is_local)
+        case TypeRoot.VARIANT:
+            return partial(_json_fragment, quotes_inexact=integers_as_text)
         case TypeRoot.BIGINT if integers_as_text:
             return str
         case root if root in _PLAIN_ROOTS:
             return None
         case _:
             return partial(json_value, data_type=data_type, integers_as_text=integers_as_text)
+
+
+def _json_fragment(value: Mapping[str, bytes], *, quotes_inexact: bool) -> orjson.Fragment:
+    return orjson.Fragment(
+        json_of_variant(value["value"], value["metadata"], quotes_inexact=quotes_inexact)
+    )
 
 
 def _iso_text(value: datetime, *, timespec: str, is_local: bool) -> str:
@@ -135,6 +151,11 @@ def json_value(value: Any, data_type: DataType, *, integers_as_text: bool = Fals
             return _json_entries(value, data_type, integers_as_text=integers_as_text)
         case TypeRoot.ROW:
             return json_row(value, data_type.fields, integers_as_text=integers_as_text)
+        case TypeRoot.VARIANT:
+            # As Python's own parser reads it: JSON of a variant may be nested deeper than others allow.
+            return json.loads(
+                json_of_variant(value["value"], value["metadata"], quotes_inexact=True)
+            )
         case TypeRoot.BIGINT if integers_as_text:
             return str(value)
         case _:

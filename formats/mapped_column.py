@@ -46,6 +46,8 @@ class MappedColumn:
         time_format: The form of dates and times; None: that of the message format.
         takes_scalars: Whether values of a column of texts are usually none, but numbers.
         keeps_json: Whether a column of bytes gets the JSON text of its value as it is written; for JSON only.
+        holds_json: Whether texts for a VARIANT are JSON, and null is null, as in rows of databases; otherwise a text is
+            the value itself, and null of JSON a value.
         is_in_expression: Whether it is no column of the table, but a field that only expressions use.
         expression: The SQL expression that computes the column; None: it is read, or constant.
         constant: The value of the column in every record; None: it is read or computed.
@@ -61,6 +63,7 @@ class MappedColumn:
     time_format: TimeFormat | None = None
     takes_scalars: bool = False
     keeps_json: bool = False
+    holds_json: bool = False
     is_in_expression: bool = False
     expression: str | None = None
     constant: Scalar | None = None

@@ -1,10 +1,11 @@
 """Conversion of JSON values back to the values of a table's row: the inverse of `json_values`."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from braid.formats.key_values import parse_value
-from braid.lake import DataField, DataType, TypeRoot
+from braid.lake import DataField, DataType, TypeRoot, variant_of_json
 
 _NUMBERS: Final = (
     TypeRoot.TINYINT,
@@ -39,6 +40,9 @@ def parsed_json(value: Any, data_type: DataType) -> object:
                 field.name: parsed_json(fields.get(field.name), field.type)
                 for field in data_type.fields
             }
+        case TypeRoot.VARIANT:
+            content, metadata = variant_of_json(json.dumps(value, ensure_ascii=False))
+            return {"value": content, "metadata": metadata}
         case TypeRoot.BOOLEAN:
             return _of(bool, value)
         case root if (

@@ -10,6 +10,7 @@
 | BINARY, VARBINARY | base64 |
 | DATE, TIME, TIMESTAMP of either kind | ISO 8601 (`formats.times`) |
 | ARRAY, MAP, ROW | JSON |
+| VARIANT | JSON, of which `null` is a value |
 """
 
 import re
@@ -28,6 +29,7 @@ from braid.formats.json.exact_values import (
     exact_value,
     expected_form,
     shown,
+    variant_of_text,
 )
 from braid.formats.json.message import (
     NUMBER_CHARACTERS_MAX,
@@ -38,7 +40,7 @@ from braid.formats.json.message import (
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.times import DATE_AND_TIME_TYPES, time_array
 from braid.formats.type_bounds import INTEGER_BOUND, length_bound
-from braid.lake import DataType, TypeRoot, to_arrow_type
+from braid.lake import DataType, NotVariant, TypeRoot, to_arrow_type, variant_of_json
 
 _BOOLEANS: Final = {"true": True, "false": False}
 _FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
@@ -57,6 +59,8 @@ def text_value(text: str, data_type: DataType) -> Any:
     Raises:
         ValueFault: The text is no value of the type.
     """
+    if data_type.root is TypeRoot.VARIANT:
+        return variant_of_text(text, data_type)
     try:
         return exact_value(meant_value(text, data_type), data_type)
     except (ValueError, RecursionError):
@@ -71,7 +75,7 @@ def meant_value(text: str, data_type: DataType) -> Any:
         ValueError: The type is nested, and the text is not JSON.
         RecursionError: It is nested too deeply.
     """
-    if data_type.is_nested:
+    if not data_type.is_plain:
         return read_message(text.encode())
     if data_type.root is TypeRoot.BOOLEAN:
         return _BOOLEANS.get(text, text)
@@ -121,6 +125,8 @@ def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:
     wanted = to_arrow_type(data_type)
     if data_type.root in DATE_AND_TIME_TYPES:
         return time_array(texts, data_type)
+    if data_type.root is TypeRoot.VARIANT:
+        return pa.array([_variant_or_none(text) for text in texts.to_pylist()], wanted)
     if data_type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR):
         bound = length_bound(data_type)
         return (
@@ -137,6 +143,16 @@ def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:
     if data_type.root is TypeRoot.DOUBLE:
         return _finite(_cast(texts, r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$", wanted))
     return pa.nulls(len(texts), wanted)
+
+
+def _variant_or_none(text: str | None) -> dict[str, bytes] | None:
+    if text is None:
+        return None
+    try:
+        value, metadata = variant_of_json(text)
+    except NotVariant:
+        return None
+    return {"value": value, "metadata": metadata}
 
 
 def _cast(texts: pa.StringArray, pattern: str, wanted: pa.DataType) -> pa.Array:

@@ -118,7 +118,7 @@ from braid.lake.files.storage.local import LocalFileIO
 from braid.lake.files.storage.memory import MemoryFileIO
 from braid.lake.files.storage.open import file_io_for, path_for
 from braid.lake.files.storage.scratch import ScratchDirectory
-from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.arrow_types import VARIANT_TYPE, to_arrow_type
 from braid.lake.format.bucket import assign_buckets
 from braid.lake.format.casts.exact_times import why_not_exact
 from braid.lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
@@ -128,12 +128,16 @@ from braid.lake.format.data_types import (
     TypeRoot,
     assign_field_ids,
     highest_field_id,
+    holds_variant,
 )
 from braid.lake.format.schema import TableSchema, check_supported, parse_schema, serialize_schema
 from braid.lake.format.snapshot import CommitKind, Snapshot
 from braid.lake.format.system_columns import RowKind
 from braid.lake.format.tag import Tag
 from braid.lake.format.type_codec import parse_type
+from braid.lake.format.variant.columns import json_of_variants, variants_of_json
+from braid.lake.format.variant.from_json import NotVariant, variant_of_json
+from braid.lake.format.variant.to_json import json_of_variant
 from braid.lake.maintenance.compaction.compactable import check_compactable
 from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
 from braid.lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
@@ -293,6 +297,7 @@ __all__ += [
     "check_supported",
     "check_writable",
     "highest_field_id",
+    "holds_variant",
     "ineffective_options",
     "parse_duration",
     "parse_schema",
@@ -302,6 +307,16 @@ __all__ += [
     "to_arrow_type",
     "validate_schema",
     "why_not_exact",
+]
+
+# VARIANT values: the Arrow form of their columns; from and to JSON.
+__all__ += [
+    "VARIANT_TYPE",
+    "NotVariant",
+    "json_of_variant",
+    "json_of_variants",
+    "variant_of_json",
+    "variants_of_json",
 ]
 
 # Schema changes, and the differences between schemas.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from braid.formats.change_capture.changes import ChangeReader
+from braid.formats.change_capture.event_columns import database_columns
 from braid.formats.change_capture.readers import change_reader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
@@ -50,11 +51,13 @@ def value_readers(
     finds_undeclared = plan.spec.on_new_field is not OnNewField.IGNORE
     if changes is not None:
         rows = changes.rows(
-            plan.value_columns,
+            database_columns(plan.value_columns),
             paths_of_other_streams=plan.paths_of_other_streams,
             finds_undeclared=finds_undeclared,
         )
-        return rows, changes.rows(of_deletes, of_deletes=True) if plan.spec.has_deletes else None
+        if not plan.spec.has_deletes:
+            return rows, None
+        return rows, changes.rows(database_columns(of_deletes), of_deletes=True)
     values = message_reader(
         plan.spec.format,
         plan.value_columns,

@@ -1,9 +1,10 @@
 """Columns of events: the fields of a batch of events by name, for events in any message format.
 
-The module also has the fault for an event whose kind is unknown (`unknown_kind`).
+`database_columns` returns columns as they are read from the rows of events. The module also has the fault for an event whose kind is unknown (`unknown_kind`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from braid.formats.fault import Fault, Faults, malformed
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReaderOf
-from braid.lake import parse_type
+from braid.lake import TypeRoot, parse_type
 
 TEXT: Final = parse_type("STRING")
 """The type of fields that say what an event is."""
@@ -26,6 +27,14 @@ _SHOWN_MAX: Final = 80
 def json_field(name: str) -> MappedColumn:
     """Return the column of a field at the top of an event in JSON, whose value stays JSON: a row, or a list of rows."""
     return MappedColumn(name=name, path=(name,), type=_BYTES, keeps_json=True)
+
+
+def database_columns(columns: Sequence[MappedColumn]) -> list[MappedColumn]:
+    """Return columns as they are read from rows of databases, where texts for a VARIANT hold JSON, and null is null."""
+    return [
+        replace(column, holds_json=True) if column.type.root is TypeRoot.VARIANT else column
+        for column in columns
+    ]
 
 
 class EventColumns:

@@ -12,6 +12,7 @@
 | ARRAY | array |
 | MAP | object; a key that occurs twice is refused |
 | ROW | object; fields that the type does not have are left out |
+| VARIANT | any value, null too; a name that occurs twice in an object is refused |
 """
 
 import base64
@@ -29,7 +30,7 @@ from braid.formats.json.message import JsonObject, OversizedNumber, WrittenNumbe
 from braid.formats.times import DATE_AND_TIME_TYPES, time_value
 from braid.formats.type_bounds import INTEGER_BOUND
 from braid.formats.unpaired_surrogates import has_utf8_form
-from braid.lake import DataType, TypeRoot
+from braid.lake import DataField, DataType, NotVariant, TypeRoot, variant_of_json
 
 NUMBER_TEXT: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
 """Pattern of the texts that are numbers, in decimal or scientific notation; more of them than JSON has."""
@@ -78,14 +79,14 @@ def exact_value(value: Any, data_type: DataType, *, address: str = "") -> Any:
     """Return a JSON value in the form that `pa.array` accepts for the type's Arrow form.
 
     Args:
-        value: A value of `json.message.read_message`; null is null of every type.
+        value: A value of `json.message.read_message`; null is null of every type but VARIANT.
         data_type: The type; anything but MULTISET.
         address: The value's place in the message, for faults.
 
     Raises:
         ValueFault: The value, or a part of it, does not fit.
     """
-    if value is None:
+    if value is None and data_type.root is not TypeRoot.VARIANT:
         return None
     try:
         return _READERS[data_type.root](value, data_type, address)
@@ -254,14 +255,41 @@ def _map(value: Any, data_type: DataType, address: str) -> list[tuple[str, Any]]
 def _row(value: Any, data_type: DataType, address: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError
-    return {
-        field.name: _part(value.get(field.name), field.type, f"{address}.{field.name}")
-        for field in data_type.fields
-    }
+    return {field.name: _part_of_row(value, field, address) for field in data_type.fields}
+
+
+def _variant(value: Any, data_type: DataType, address: str) -> dict[str, bytes]:
+    return variant_of_text(json_text(value, shortens=True), data_type, address)
+
+
+def variant_of_text(text: str, data_type: DataType, address: str = "") -> dict[str, bytes]:
+    """Return a JSON text as a VARIANT, in the form that `pa.array` accepts.
+
+    Args:
+        text: The text.
+        data_type: VARIANT.
+        address: The value's place in the message, for faults.
+
+    Raises:
+        ValueFault: It is not JSON, or no value can be made of it.
+    """
+    try:
+        value, metadata = variant_of_json(text)
+    except NotVariant as error:
+        shown_text = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+        expected = f"{expected_form(data_type)} ({error})"
+        raise ValueFault(DeadLetterReason.WRONG_TYPE, address, shown_text, expected) from error
+    return {"value": value, "metadata": metadata}
+
+
+def _part_of_row(fields: dict[str, Any], part: DataField, address: str) -> Any:
+    if part.type.root is TypeRoot.VARIANT and part.type.nullable and part.name not in fields:
+        return None  # null, while null of JSON is a value
+    return _part(fields.get(part.name), part.type, f"{address}.{part.name}")
 
 
 def _part(value: Any, data_type: DataType, address: str) -> Any:
-    if value is None and not data_type.nullable:
+    if value is None and not data_type.nullable and data_type.root is not TypeRoot.VARIANT:
         raise ValueFault(DeadLetterReason.NOT_NULL, address, "null", str(data_type))
     return exact_value(value, data_type, address=address)
 
@@ -286,4 +314,5 @@ _READERS: Final[Mapping[TypeRoot, Callable[[Any, DataType, str], Any]]] = {
     TypeRoot.ARRAY: _array,
     TypeRoot.MAP: _map,
     TypeRoot.ROW: _row,
+    TypeRoot.VARIANT: _variant,
 }

@@ -7,6 +7,7 @@ Whole numbers are integers; `-0` is 0. For a number that is too long, only its l
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
@@ -143,13 +144,19 @@ def items_of(value: Any, data_type: DataType) -> Iterator[tuple[str, Any, DataTy
             return
 
 
-def json_text(value: Any) -> str:
+def json_text(value: Any, *, shortens: bool = False) -> str:
     """Return a value of `read_message` as JSON without blanks; numbers with a fraction or exponent keep their texts.
 
+    Args:
+        value: The value.
+        shortens: Whether a number that is too long becomes the nearest double, with an exponent.
+
     Raises:
-        OverflowError: A number in it is too long.
+        OverflowError: A number in it is too long, and is not to be shortened.
     """
     match value:
+        case OversizedNumber() if shortens:
+            return _with_exponent(value.nearest)
         case OversizedNumber():
             raise OverflowError(value.shown)
         case WrittenNumber():
@@ -157,10 +164,19 @@ def json_text(value: Any) -> str:
         case float():  # NaN and infinities are not JSON: they become texts
             return f'"{json.dumps(value)}"'
         case list():
-            return f"[{','.join(map(json_text, value))}]"
+            return f"[{','.join([json_text(item, shortens=shortens) for item in value])}]"
         case JsonObject():
             pairs = value.pairs or value.items()
-            fields = (f"{json_text(name)}:{json_text(item)}" for name, item in pairs)
+            fields = [
+                f"{json_text(name)}:{json_text(item, shortens=shortens)}" for name, item in pairs
+            ]
             return f"{{{','.join(fields)}}}"
         case _:
             return json.dumps(value, ensure_ascii=False)
+
+
+def _with_exponent(number: float) -> str:
+    if math.isinf(number):
+        return f"{'-' if number < 0 else ''}1e999"
+    text = repr(number)
+    return text if "e" in text else f"{text}e0"

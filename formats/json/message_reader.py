@@ -12,7 +12,13 @@ from braid.formats.arrays import rows_not_utf8
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.exact_rows import column_values, with_exact_rows
 from braid.formats.fault import Fault, Faults, malformed, not_utf8
-from braid.formats.json.exact_values import ValueFault, exact_value, json_kind, shown
+from braid.formats.json.exact_values import (
+    ValueFault,
+    exact_value,
+    json_kind,
+    shown,
+    variant_of_text,
+)
 from braid.formats.json.message import items_of, json_text, read_message
 from braid.formats.json.typed_columns import is_text
 from braid.formats.json.typed_decoder import DecodedMessages, TypedDecoder
@@ -165,6 +171,10 @@ TOO_DEEP: Final = malformed("JSON that is nested too deeply")
 
 
 def _exact_value(value: Any, column: MappedColumn) -> Any:
+    if column.holds_json and isinstance(value, str):
+        return variant_of_text(value, column.type, column.address)
+    if column.holds_json and value is None:
+        return None
     if not column.keeps_json:
         return exact_value(value, column.type, address=column.address)
     try:

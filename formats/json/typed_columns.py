@@ -11,6 +11,7 @@
 | DECIMAL | JSON text, because msgspec also accepts texts that are no decimals | `formats.text_values` |
 | ARRAY | list of its element's values | one array for the values of all lists |
 | ROW | struct of its fields' values | one array for each field |
+| VARIANT | JSON text | `lake.variant_of_json` |
 | MAP, and types that contain a MAP | JSON text, because msgspec drops one of two equal keys without an error | `json.exact_values` |
 
 The decoded values are the same as those of the exact reader (`json.exact_values`). The positions of values that
@@ -19,6 +20,7 @@ only the exact reader can decide are returned; the array's values at these posit
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from types import GenericAlias
@@ -36,12 +38,21 @@ from braid.formats.json.message import NUMBER_CHARACTERS_MAX, read_message
 from braid.formats.text_values import plain_values
 from braid.formats.times import DATE_AND_TIME_TYPES, time_array
 from braid.formats.type_bounds import INTEGER_BOUND, length_bound
-from braid.lake import DataType, TypeRoot, parse_type, to_arrow_type
+from braid.lake import (
+    VARIANT_TYPE,
+    DataType,
+    TypeRoot,
+    parse_type,
+    to_arrow_type,
+    variant_of_json,
+)
 
 _STRING: Final = parse_type("STRING")
 _USUAL_NUMBER: Final = r"^(0|-?[1-9][0-9]{0,30})(\.[0-9]{1,30})?$"
 _PLAIN_TEXT: Final = r'^"[^"\\]*"$'
 NULL: Final = msgspec.Raw(b"null")
+_MISSING: Final = msgspec.Raw(b"")
+"""What a VARIANT has where the message has no such field: null of JSON is a value of the type."""
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _DECODE_TEXT: Final = msgspec.json.Decoder(str).decode
@@ -89,6 +100,8 @@ def typed_column(
     wanted = to_arrow_type(data_type)
     if _holds_map(data_type):
         return _raw(lambda values: _read_exactly(values, data_type))
+    if data_type.root is TypeRoot.VARIANT:
+        return variant_column()
     if data_type.root is TypeRoot.DECIMAL:
         return _raw(lambda values: _decimals(values, data_type))
     if data_type.root in _TEXTS and keeps_texts_raw:
@@ -234,6 +247,39 @@ def scalar_text_column() -> TypedColumn:
 def json_text_column() -> TypedColumn:
     """Return how the values of a column of bytes are decoded that keeps their JSON texts; null is null."""
     return _raw(_json_texts)
+
+
+def variant_column(*, holds_json: bool = False) -> TypedColumn:
+    """Return how the values of a VARIANT column are decoded.
+
+    Args:
+        holds_json: As `MappedColumn.holds_json`.
+    """
+    build = partial(_variants, holds_json=holds_json)
+    return TypedColumn(msgspec.Raw, NULL if holds_json else _MISSING, build, is_raw=True)
+
+
+def _variants(values: Sequence[Any], *, holds_json: bool) -> Built:
+    """Return VARIANT values; undecided are those that are none."""
+    found: list[dict[str, bytes] | None] = []
+    undecided = []
+    for row, raw in enumerate(values):
+        written = bytes(raw)
+        value = None
+        if written and not (holds_json and written == b"null"):
+            try:
+                text = (
+                    _DECODE_TEXT(written)
+                    if holds_json and written[:1] == b'"'
+                    else written.decode()
+                )
+                parts = variant_of_json(text)
+            except ValueError:
+                undecided.append(row)
+            else:
+                value = {"value": parts[0], "metadata": parts[1]}
+        found.append(value)
+    return pa.array(found, VARIANT_TYPE), undecided
 
 
 def _json_texts(values: Sequence[Any]) -> Built:

@@ -22,6 +22,7 @@ from braid.formats.json.typed_columns import (
     json_text_column,
     scalar_text_column,
     typed_column,
+    variant_column,
 )
 from braid.formats.mapped_column import MappedColumn
 
@@ -138,6 +139,8 @@ class TypedDecoder:
 def _typed(column: MappedColumn, **options: bool) -> TypedColumn:
     if column.keeps_json:
         return json_text_column()
+    if column.holds_json:
+        return variant_column(holds_json=True)
     return scalar_text_column() if column.takes_scalars else typed_column(column.type, **options)
 
 

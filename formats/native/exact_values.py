@@ -9,7 +9,13 @@ from typing import Any, Final
 import numpy as np
 
 from braid.formats.dead_letter import DeadLetterReason
-from braid.formats.json.exact_values import ValueFault, exact_value, expected_form, shown
+from braid.formats.json.exact_values import (
+    ValueFault,
+    exact_value,
+    expected_form,
+    shown,
+    variant_of_text,
+)
 from braid.formats.json.message import JsonObject
 from braid.formats.native.values import (
     Day,
@@ -67,6 +73,8 @@ def _scalar(value: Any, data_type: DataType, address: str) -> Any:
                 if data_type.length is None or len(value) <= data_type.length:
                     return value
                 reason = DeadLetterReason.OUT_OF_RANGE
+            case TypeRoot.VARIANT, str():
+                return variant_of_text(value, data_type, address)
             case _, bytes():
                 reason = DeadLetterReason.WRONG_TYPE
             case TypeRoot.DATE, Day():

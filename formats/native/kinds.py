@@ -6,7 +6,7 @@
 | boolean | BOOLEAN, CHAR, VARCHAR |
 | whole number | TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL, CHAR, VARCHAR |
 | floating-point number, decimal | FLOAT, DOUBLE, DECIMAL, CHAR, VARCHAR |
-| text | CHAR, VARCHAR, and in the form of JSON: DECIMAL, BINARY, VARBINARY, DATE, TIME, TIMESTAMP of either kind |
+| text | CHAR, VARCHAR, and in the form of JSON: VARIANT, DECIMAL, BINARY, VARBINARY, DATE, TIME, TIMESTAMP of either kind |
 | bytes | BINARY, VARBINARY |
 | date | DATE, CHAR, VARCHAR |
 | time | TIME, CHAR, VARCHAR |
@@ -14,6 +14,7 @@
 | list | ARRAY, CHAR, VARCHAR |
 | map | MAP, CHAR, VARCHAR |
 | record | ROW, CHAR, VARCHAR |
+| boolean, number, list, map, record | VARIANT, in the form of JSON |
 | unreadable | none |
 
 Where some values of a kind fit the column's type and others do not, such as numbers that may be too large, each record is
@@ -47,15 +48,16 @@ class NativeKind(Enum):
 
 
 _TEXTS: Final = frozenset({TypeRoot.CHAR, TypeRoot.VARCHAR})
+_JSON: Final = _TEXTS | {TypeRoot.VARIANT}
 _BINARIES: Final = frozenset({TypeRoot.BINARY, TypeRoot.VARBINARY})
 _TIMESTAMPS: Final = frozenset({TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ})
 _FRACTIONS: Final = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE, TypeRoot.DECIMAL})
 _FITTING: Final = {
-    NativeKind.BOOLEAN: {TypeRoot.BOOLEAN} | _TEXTS,
-    NativeKind.WHOLE: INTEGER_BOUND.keys() | _FRACTIONS | _TEXTS,
-    NativeKind.FLOAT: _FRACTIONS | _TEXTS,
-    NativeKind.DECIMAL: _FRACTIONS | _TEXTS,
-    NativeKind.TEXT: {TypeRoot.DECIMAL, TypeRoot.DATE, TypeRoot.TIME}
+    NativeKind.BOOLEAN: {TypeRoot.BOOLEAN} | _JSON,
+    NativeKind.WHOLE: INTEGER_BOUND.keys() | _FRACTIONS | _JSON,
+    NativeKind.FLOAT: _FRACTIONS | _JSON,
+    NativeKind.DECIMAL: _FRACTIONS | _JSON,
+    NativeKind.TEXT: {TypeRoot.VARIANT, TypeRoot.DECIMAL, TypeRoot.DATE, TypeRoot.TIME}
     | _TEXTS
     | _BINARIES
     | _TIMESTAMPS,
@@ -63,9 +65,9 @@ _FITTING: Final = {
     NativeKind.DATE: {TypeRoot.DATE} | _TEXTS,
     NativeKind.TIME: {TypeRoot.TIME} | _TEXTS,
     NativeKind.MOMENT: _TIMESTAMPS | _TEXTS,
-    NativeKind.LIST: {TypeRoot.ARRAY} | _TEXTS,
-    NativeKind.MAP: {TypeRoot.MAP} | _TEXTS,
-    NativeKind.RECORD: {TypeRoot.ROW} | _TEXTS,
+    NativeKind.LIST: {TypeRoot.ARRAY} | _JSON,
+    NativeKind.MAP: {TypeRoot.MAP} | _JSON,
+    NativeKind.RECORD: {TypeRoot.ROW} | _JSON,
     NativeKind.UNREADABLE: frozenset[TypeRoot](),
 }
 

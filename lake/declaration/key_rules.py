@@ -41,11 +41,11 @@ def key_problems(schema: TableSchema) -> Iterator[Problem]:
             field = find_field(schema, name)
             if field is None:
                 yield unknown_column(part, name, schema)
-            elif field.type.is_nested:
+            elif not field.type.is_plain:
                 yield Problem(
                     field=part,
                     value=f"{name} {field.type}",
-                    message="a key column cannot be an ARRAY, MAP, MULTISET or ROW",
+                    message="a key column cannot be an ARRAY, MAP, MULTISET, ROW or VARIANT",
                 )
             elif part == "partition" and field.type.root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
                 yield Problem(

@@ -6,9 +6,16 @@ Source: merge-semantics 2.5, 3.2, 3.3, 5.
 from collections.abc import Iterator
 
 from braid.lake.declaration.engine_declarations import why_excluded
-from braid.lake.declaration.rule_problems import conflict, find_field, known_names, unknown_column
+from braid.lake.declaration.rule_problems import (
+    conflict,
+    find_field,
+    known_names,
+    unknown_column,
+    unordered_type,
+)
 from braid.lake.declaration.sequence_rules import unknown_columns_of_key
 from braid.lake.errors import Problem
+from braid.lake.format.data_types import holds_variant
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.declared_options import (
     LAST_NON_NULL_VALUE,
@@ -51,8 +58,11 @@ def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iter
     # column may have dots, so here whole names are checked, except those reported already.
     ordering = [name for name in group.ordering if name.split(".")[0] not in reported]
     for name in dict.fromkeys((*ordering, *group.protected)):
-        if find_field(schema, name) is None:
+        field = find_field(schema, name)
+        if field is None:
             yield unknown_column(key, name, schema)
+        elif name in group.ordering and holds_variant(field.type):
+            yield unordered_type(key, field)
     for name in dict.fromkeys(group.ordering + group.protected):
         if name in schema.primary_keys:
             yield Problem(

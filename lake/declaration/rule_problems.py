@@ -37,6 +37,16 @@ def unknown_column(field: str, name: str, schema: TableSchema) -> Problem:
     )
 
 
+def unordered_type(field: str, column: DataField) -> Problem:
+    """Return the problem of a column that is to order records, and whose values have no order."""
+    return Problem(
+        field=field,
+        value=f"{column.name} {column.type}",
+        message="VARIANT values have no order",
+        hint="order records by a number, a time or a text",
+    )
+
+
 def known_names(what: str, name: str, known: Collection[str]) -> str:
     """Return a hint for an unknown name: the known name that was probably meant, then all of them.
 

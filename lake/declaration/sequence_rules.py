@@ -9,9 +9,15 @@ from collections.abc import Iterator
 
 from braid.lake.declaration.engine_declarations import why_excluded
 from braid.lake.declaration.engine_rules import FIRST_ROW_SETTING
-from braid.lake.declaration.rule_problems import conflict, find_field, repeated, unknown_column
+from braid.lake.declaration.rule_problems import (
+    conflict,
+    find_field,
+    repeated,
+    unknown_column,
+    unordered_type,
+)
 from braid.lake.errors import Problem
-from braid.lake.format.data_types import TypeRoot
+from braid.lake.format.data_types import TypeRoot, holds_variant
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.declared_options import DEFAULT_FUNCTION, FIELDS, split_names
 from braid.lake.options.table_options import MergeEngine, TableOptions
@@ -26,8 +32,11 @@ def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Itera
     names = [name.strip() for name in split_names(declared)]
     yield from repeated(option, names)
     for name in dict.fromkeys(names):
-        if find_field(schema, name) is None:
+        field = find_field(schema, name)
+        if field is None:
             yield unknown_column(option, name, schema)
+        elif holds_variant(field.type):
+            yield unordered_type(option, field)
         key = f"fields.{name}.aggregate-function"
         if key in schema.options:
             yield Problem(

@@ -43,12 +43,12 @@ def type_problems(schema: TableSchema) -> Iterator[Problem]:
                 part="default",
                 value=field.default_value,
                 message=f"the default of column `{field.name}` is not a value of type {field.type}",
-                hint="nested types have no defaults" if field.type.is_nested else None,
+                hint=None if field.type.is_plain else "nested types and VARIANT have no defaults",
             )
 
 
 def _is_value(text: str, data_type: DataType) -> bool:
-    if data_type.is_nested:
+    if not data_type.is_plain:
         return False
     try:
         value = read_text(text, data_type)
@@ -69,8 +69,10 @@ def parquet_levels(data_type: DataType) -> int:
         >>> [parquet_levels(parse_type(text)) for text in ("INT", "ROW<x INT>", "ARRAY<INT>")]
         [1, 2, 3]
     """
-    if not data_type.is_nested:
+    if data_type.is_plain:
         return 1
+    if data_type.root is TypeRoot.VARIANT:
+        return 2
     parts = [data_type.element, data_type.key, data_type.value]
     parts += [field.type for field in data_type.fields]
     own = 1 if data_type.root is TypeRoot.ROW else 2

@@ -7,7 +7,9 @@ the declared nullability without a further cast.
 
 import pyarrow as pa
 
+from braid.lake.errors import UnsupportedFeature
 from braid.lake.files.parquet.int96 import is_int96
+from braid.lake.format.arrow_types import VARIANT_TYPE
 
 
 def to_declared_type(column: pa.Array, target: pa.DataType) -> pa.Array:
@@ -19,22 +21,49 @@ def to_declared_type(column: pa.Array, target: pa.DataType) -> pa.Array:
 
     Raises:
         pyarrow.ArrowInvalid: A value does not fit.
+        UnsupportedFeature: A VARIANT column is shredded: parts of its values are columns of their own.
     """
     if column.type.equals(target):
         return column
+    if _is_shredded(column.type, target):
+        message = (
+            "the file has a shredded VARIANT column, which this version cannot read\n"
+            "hint: unset `variant.shreddingSchema` and `variant.inferShreddingSchema`, and let the engine "
+            "that wrote the file compact the table"
+        )
+        raise UnsupportedFeature(message)
     if is_int96(column.type) and is_int96(target):
         return column.view(target)  # INT96 has no time zone; the instant is UTC either way
     if not pa.types.is_nested(target):
         return column.cast(target)
-    return _declared(column.cast(_nullable(target)), target)
+    return _declared(column.cast(to_nullable_type(target)), target)
 
 
-def _nullable(data_type: pa.DataType) -> pa.DataType:
+def _is_shredded(stored: pa.DataType, target: pa.DataType) -> bool:
+    """Return whether a stored type has, anywhere, other parts where the target has those of a VARIANT."""
+    if pa.types.is_struct(target) and pa.types.is_struct(stored):
+        if target.names == VARIANT_TYPE.names:
+            return sorted(stored.names) != sorted(target.names)
+        return any(
+            _is_shredded(stored.field(field.name).type, field.type)
+            for field in target
+            if field.name in stored.names
+        )
+    if pa.types.is_map(target) and pa.types.is_map(stored):
+        return _is_shredded(stored.key_type, target.key_type) or _is_shredded(
+            stored.item_type, target.item_type
+        )
+    if pa.types.is_list(target) and pa.types.is_list(stored):
+        return _is_shredded(stored.value_type, target.value_type)
+    return False
+
+
+def to_nullable_type(data_type: pa.DataType) -> pa.DataType:
     """Return the type with every nested value nullable, except keys of maps."""
     if pa.types.is_struct(data_type):
         return pa.struct([_nullable_field(field) for field in data_type])
     if pa.types.is_map(data_type):
-        key = data_type.key_field.with_type(_nullable(data_type.key_type))
+        key = data_type.key_field.with_type(to_nullable_type(data_type.key_type))
         return pa.map_(key, _nullable_field(data_type.item_field))
     if pa.types.is_list(data_type):
         return pa.list_(_nullable_field(data_type.value_field))
@@ -42,7 +71,7 @@ def _nullable(data_type: pa.DataType) -> pa.DataType:
 
 
 def _nullable_field(field: pa.Field) -> pa.Field:
-    return field.with_type(_nullable(field.type)).with_nullable(True)
+    return field.with_type(to_nullable_type(field.type)).with_nullable(True)
 
 
 def _declared(array: pa.Array, target: pa.DataType) -> pa.Array:

@@ -16,18 +16,21 @@
 | MAP | map |
 | MULTISET | map to int32 |
 | ROW | struct |
+| VARIANT | struct of two binaries that are not null, `value` and `metadata` |
 
 `from_arrow_type` is the inverse, for columns that do not have a declared type. `to_arrow_form`
-casts a column that is not nested to the Arrow form of its type; `elements` and `as_list` read list
+casts a column of single values to the Arrow form of its type; `elements` and `as_list` read list
 and map columns.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from braid.lake.errors import Problem, SchemaMismatch, UnsupportedFeature
 from braid.lake.format.data_types import LENGTH_MAX, TIMESTAMP_ROOTS, DataField, DataType, TypeRoot
+from braid.lake.format.variant import layout
 
 _FIXED = {
     TypeRoot.BOOLEAN: pa.bool_(),
@@ -44,6 +47,12 @@ _FIXED = {
     TypeRoot.DATE: pa.date32(),
     TypeRoot.TIME: pa.time32("ms"),
 }
+VARIANT_TYPE: Final = pa.struct(
+    [
+        pa.field(layout.VALUE, pa.binary(), nullable=False),
+        pa.field(layout.METADATA, pa.binary(), nullable=False),
+    ]
+)
 _PLAIN_ROOTS = {
     pa.bool_(): TypeRoot.BOOLEAN,
     pa.int8(): TypeRoot.TINYINT,
@@ -59,6 +68,8 @@ _TIMESTAMP_PRECISION = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 def to_arrow_type(data_type: DataType) -> pa.DataType:
     """Return the Arrow type of columns of this type in memory."""
+    if data_type.root is TypeRoot.VARIANT:
+        return VARIANT_TYPE
     fixed = _FIXED.get(data_type.root)
     if fixed is not None:
         return fixed
@@ -102,13 +113,13 @@ def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
 def to_arrow_form(
     array: pa.Array | pa.ChunkedArray, data_type: DataType
 ) -> pa.Array | pa.ChunkedArray:
-    """Return the column in the Arrow form of its type; nested columns are returned unchanged.
+    """Return the column in the Arrow form of its type; columns of nested types and VARIANT are returned unchanged.
 
     Raises:
         SchemaMismatch: The column has another type, from which Arrow has no cast, or not all of its values fit.
     """
     expected = to_arrow_type(data_type)
-    if array.type == expected or data_type.is_nested:
+    if array.type == expected or not data_type.is_plain:
         return array
     try:
         return array.cast(expected)

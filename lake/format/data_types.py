@@ -45,6 +45,7 @@ class TypeRoot(StrEnum):
     MAP = "MAP"
     MULTISET = "MULTISET"
     ROW = "ROW"
+    VARIANT = "VARIANT"
 
 
 NESTED_ROOTS: Final = frozenset({TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.ROW})
@@ -102,6 +103,14 @@ class DataType:
         """Return whether it is an ARRAY, MAP, MULTISET or ROW."""
         return self.root in NESTED_ROOTS
 
+    @property
+    def is_plain(self) -> bool:
+        """Return whether its values are single ones: it is neither nested nor VARIANT.
+
+        Other types have no bounds and no default, and are in no key.
+        """
+        return not self.is_nested and self.root is not TypeRoot.VARIANT
+
     def with_nullable(self, nullable: bool) -> "DataType":
         """Return the same type, nullable or not."""
         return self if self.nullable == nullable else replace(self, nullable=nullable)
@@ -151,6 +160,15 @@ class DataField:
     type: DataType
     description: str | None = None
     default_value: str | None = None
+
+
+def holds_variant(data_type: DataType) -> bool:
+    """Return whether a type is VARIANT, or has VARIANT as a part at any depth."""
+    if data_type.root is TypeRoot.VARIANT:
+        return True
+    parts = [data_type.element, data_type.key, data_type.value]
+    parts += [field.type for field in data_type.fields]
+    return any(part is not None and holds_variant(part) for part in parts)
 
 
 def assign_field_ids(fields: Sequence[DataField], *, first_id: int = 0) -> tuple[DataField, ...]:

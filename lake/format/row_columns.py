@@ -2,7 +2,7 @@
 
 For example, the bounds of thousands of files are decoded to one table, and a predicate is evaluated
 on all of them at once. Partitions and keys are decoded in the same way. Decoded fields of nested
-types have to be null in every row.
+types and VARIANT have to be null in every row.
 
 Source: table-format 8.
 """
@@ -171,7 +171,7 @@ def _column(matrix: _RowMatrix, index: int, data_type: DataType) -> pa.Array:
         return _decimal_column(matrix, slots, nulls, data_type)
     if data_type.root is TypeRoot.BOOLEAN:
         return pa.array((slots & np.uint64(1)).astype(np.bool_), mask=nulls)
-    if data_type.is_nested:
+    if not data_type.is_plain:
         if not nulls.all():
             text = f"a binary row holds a value of `{data_type}`, which this version cannot read"
             raise UnsupportedFeature(text)

@@ -213,7 +213,7 @@ def _column_words(
         return _long_decimal_words(array, nulls, offset)
     if root in TIMESTAMP_ROOTS and not is_compact_timestamp(data_type):
         return _long_timestamp_words(array, nulls, offset)
-    if data_type.is_nested:
+    if not data_type.is_plain:
         return _nested_words(array, data_type), None
     return _number_words(array, nulls), None
 

@@ -98,7 +98,7 @@ def has_bounds(data_type: DataType) -> bool:
     if data_type.root in TIMESTAMP_ROOTS:
         assert data_type.precision is not None, data_type
         return data_type.precision <= _MICROS_PRECISION_MAX
-    return not data_type.is_nested and data_type.root not in BYTES_ROOTS
+    return data_type.is_plain and data_type.root not in BYTES_ROOTS
 
 
 def find_bounds(column: pa.ChunkedArray, data_type: DataType) -> Bounds:

@@ -4,7 +4,7 @@ An atomic type is a JSON string (`DECIMAL(10, 2) NOT NULL`). A nested type is a 
 nullability in its `type` (`{"type": "ARRAY NOT NULL", "element": "INT"}`). The SQL form of nested types
 (`ARRAY<INT> NOT NULL`) is read as well, because users and declarations write it; so are
 aliases (`INTEGER`) and words in lower case. Types that the
-format has and this version does not (VARIANT, BLOB) are refused.
+format has and this version does not (BLOB) are refused.
 
 Source: table-format 2.1 and 2.2.
 """
@@ -28,7 +28,10 @@ from braid.lake.format.data_types import (
 DEPTH_MAX: Final = 64
 """Deepest nesting of types; it is bounded because every walk over a type is recursive."""
 
-_UNSUPPORTED_WORDS: Final = ("VARIANT", "BLOB", "VECTOR", "GEOMETRY", "GEOGRAPHY")
+_UNSUPPORTED_WORDS: Final = ("BLOB", "VECTOR", "GEOMETRY", "GEOGRAPHY")
+_PLAIN_WORDS: Final = (
+    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE", "VARIANT",
+)  # fmt: skip
 _SHOWN_MAX: Final = 200
 _REMEMBERED_TYPES: Final = 512
 _REMEMBERED_MAX: Final = 64
@@ -43,8 +46,8 @@ def parse_type(source: str | Mapping[str, object]) -> DataType:
     Fields of a ROW without an id get `UNASSIGNED`; in the SQL form no field has an id.
 
     Raises:
-        UnsupportedFeature: The type exists in the format but not in this version (VARIANT, BLOB,
-            VECTOR, GEOMETRY, GEOGRAPHY).
+        UnsupportedFeature: The type exists in the format but not in this version (BLOB, VECTOR,
+            GEOMETRY, GEOGRAPHY).
         InvalidRequest: The text is not a type of the format, a length or precision is out of range, or
             types are nested more than `DEPTH_MAX` deep.
     """
@@ -301,7 +304,7 @@ class _TypeText:
             return DataType(root=TypeRoot.INT)
         if word == "DOUBLE":
             self._skip("PRECISION")
-        if word in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"):
+        if word in _PLAIN_WORDS:
             return DataType(root=TypeRoot(word))
         return None
 

@@ -31,6 +31,7 @@ from braid.lake.format.data_types import (
     TypeRoot,
 )
 from braid.lake.format.partition_path import escape
+from braid.lake.format.variant import layout
 
 _NAME_BYTES_MAX = 255
 _SHOWN_MAX = 60
@@ -38,6 +39,9 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 _DAY_MS = 86_400_000
 _PER_DAY = {"ms": _DAY_MS, "us": _DAY_MS * 1_000}
 _COUNT = DataType(root=TypeRoot.INT, nullable=False)
+_VARIANT_VERSIONS = pa.array(
+    [bytes((byte,)) for byte in range(256) if byte & 0x0F == layout.VERSION], pa.binary()
+)
 _YEARS = "expected a year from 1 to 9999 (counted from 1970-01-01)"
 
 
@@ -130,6 +134,8 @@ def _breaches(part: _Part) -> Iterator[LimitBreach]:
     if part.type.is_nested:
         if _has_limit(part.type):
             yield from _nested_breaches(part)
+    elif root is TypeRoot.VARIANT:
+        yield from _variant_breaches(part)
     elif root in TEXT_ROOTS:
         yield from _text_breaches(part)
     elif root in BYTES_ROOTS:
@@ -149,6 +155,22 @@ def _breaches(part: _Part) -> Iterator[LimitBreach]:
         per_day = _PER_DAY[part.values.type.unit]
         last = (_LAST_DAY + 1) * per_day - 1
         yield from _range_breaches(part, pa.int64(), _FIRST_DAY * per_day, last, _YEARS)
+
+
+def _variant_breaches(part: _Part) -> Iterator[LimitBreach]:
+    """Yield values that no reader opens; whether the rest of the bytes is a value is not checked."""
+    values = part.values
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    value, metadata = array.flatten()
+    first = pc.binary_slice(metadata, 0, 1)
+    is_known = pc.is_in(first, value_set=_VARIANT_VERSIONS)
+    lengths = [pc.binary_length(value), pc.binary_length(metadata)]
+    is_small = pc.less_equal(pc.max_element_wise(*lengths), layout.SIZE_MAX)
+    fits = pc.and_(pc.and_(is_known, is_small), pc.greater(lengths[0], 0))
+    outside = pc.and_(array.is_valid(), pc.invert(pc.fill_null(fits, False)))
+    if pc.any(outside).as_py():
+        index = pc.index(outside, True).as_py()
+        yield part.breach(index, "bytes", "is no VARIANT value of version 1 of at most 128 MiB")
 
 
 def _text_breaches(part: _Part) -> Iterator[LimitBreach]:

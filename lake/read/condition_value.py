@@ -69,7 +69,7 @@ def _exact(value: object, data_type: DataType) -> object:
             return _time(value)
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
             return _moment(value, data_type)
-        case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.MULTISET | TypeRoot.ROW:
+        case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.MULTISET | TypeRoot.ROW | TypeRoot.VARIANT:
             return _refuse("no nested value")
         case _:
             assert_never(root)

@@ -12,6 +12,7 @@
 | TIMESTAMP WITH LOCAL TIME ZONE | TimestampType, cut to microseconds |
 | ARRAY, MAP, ROW | the same |
 | MULTISET | MapType to IntegerType |
+| VARIANT | VariantType |
 """
 
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ _PLAIN: Final = {
     TypeRoot.TIME: spark_types.TimeType(3),
     TypeRoot.TIMESTAMP: spark_types.TimestampNTZType(),
     TypeRoot.TIMESTAMP_LTZ: spark_types.TimestampType(),
+    TypeRoot.VARIANT: spark_types.VariantType(),
 }
 
 

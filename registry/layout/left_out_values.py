@@ -17,6 +17,7 @@ _LARGE: Final = (
     TypeRoot.ARRAY,
     TypeRoot.MAP,
     TypeRoot.ROW,
+    TypeRoot.VARIANT,
 )
 """Types whose values a database stores apart from the row when they are large."""
 

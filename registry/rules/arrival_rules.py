@@ -97,7 +97,7 @@ def check_key_source(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProb
                 message="only columns of the primary key are read from the Kafka key",
                 hint="leave `source` out",
             )
-        elif data_type is not None and data_type.is_nested:
+        elif data_type is not None and not data_type.is_plain:
             yield problem_at(
                 "columns",
                 index,

@@ -9,11 +9,13 @@ Pure.
 3. No column is read from the Kafka keys of Maxwell and Canal, because only the row shows a change of the key.
 4. PostgreSQL and Oracle may leave large values out of a change (`unavailable_value`). So each column of a text, of bytes or
    of a nested type is kept by its sequence group, or declares `on_missing`, unless it is a key or ordering column. A stream
-   that adds columns (`on_new_field: evolve`) needs a group, which keeps such columns.
+   that adds columns (`on_new_field: evolve`) needs a group, which keeps such columns. In Avro their placeholder is no JSON, so no
+   VARIANT is read from them.
 """
 
 from collections.abc import Iterator
 
+from braid.lake import holds_variant
 from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.declared_types import declared_type
 from braid.registry.layout.left_out_values import is_large, leaves_out_values
@@ -102,6 +104,16 @@ def _check_unavailable(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
     safe = {*table.primary_key, *ordering, *kept}
     name = declared.database.value
     for index, mapping in enumerate(stream.columns):
+        data_type = declared_type(table, mapping.column)
+        if declared.messages != "json" and data_type is not None and holds_variant(data_type):
+            yield problem_at(
+                "columns",
+                index,
+                value=mapping.column,
+                message=f"a change event from {name} in Avro may have `{declared.unavailable_value}` instead of a "
+                "large value, which is no JSON, so a VARIANT cannot be read from it",
+                hint="declare the column as STRING, or read messages in JSON",
+            )
         if _can_be_left_out(table, mapping) and mapping.column not in safe:
             yield problem_at(
                 "columns",

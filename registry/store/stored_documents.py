@@ -24,8 +24,9 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from braid.formats.part_conditions import reads_parts
-from braid.lake import CorruptData
+from braid.lake import CorruptData, holds_variant
 from braid.registry.errors import FeaturesMissing
+from braid.registry.layout.declared_types import parsed_type
 from braid.schemas import (
     AuditEntry,
     AvroFormat,
@@ -101,6 +102,8 @@ KEY_FORMATS: Final = "key_formats"
 """Kafka keys of a stream begin with the id of a schema: a version that ignores it refuses each of them."""
 PLACEMENT: Final = "placement"
 """A stream declares labels of its runner: a version that ignores them runs it anywhere, and drops them with its next change."""
+VARIANT_COLUMNS: Final = "variant_columns"
+"""A table has VARIANT columns: a version that does not know the type can neither write nor read them."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -125,7 +128,15 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
 """Features that follow from the declaration of a stream."""
 
 _OF_TABLES: Final[frozenset[str]] = frozenset(
-    {ROW_TTL, ON_MISSING, UNORDERED_COLUMNS, VIEWS, LOOKUP_INDEXES, TABLE_TESTS}
+    {
+        ROW_TTL,
+        ON_MISSING,
+        UNORDERED_COLUMNS,
+        VIEWS,
+        LOOKUP_INDEXES,
+        TABLE_TESTS,
+        VARIANT_COLUMNS,
+    }
 )
 """Features that follow from the declaration of a table."""
 
@@ -137,6 +148,7 @@ FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {
     VIEWS,
     LOOKUP_INDEXES,
     TABLE_TESTS,
+    VARIANT_COLUMNS,
 }
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
@@ -257,7 +269,15 @@ def with_table_features(document: TableDocument) -> TableDocument:
         features.add(LOOKUP_INDEXES)
     if any(table.tests.cases or table.tests.required for table in tables):
         features.add(TABLE_TESTS)
+    if any(_is_variant(column.type) for table in tables for column in table.columns):
+        features.add(VARIANT_COLUMNS)
     return document.model_copy(update={"features": tuple(sorted(features))})
+
+
+def _is_variant(sql: str) -> bool:
+    # Most types do not have the word, and need not be parsed.
+    data_type = parsed_type(sql) if "VARIANT" in sql.upper() else None
+    return data_type is not None and holds_variant(data_type)
 
 
 def missing_features(document: TableDocument, stream: StreamEntry | None = None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ be requested again. Each page renews the lease, and the last one ends it.
 from dataclasses import replace
 from typing import Any
 
-from braid.formats.json_values import json_row
+from braid.formats.json_values import json_writer
 from braid.lake import (
     Changes,
     ChangesExpired,
@@ -162,6 +162,7 @@ def _read(
         else [changes.schema.field(name) for name in changes.columns]
     )
     names = [field.name for field in fields]
+    write_row = json_writer(fields)
     rows: list[dict[str, Any]] = []
     size_bytes = 0
     for part in changes:
@@ -175,7 +176,7 @@ def _read(
                 {
                     "snapshot_id": part.snapshot_id,
                     "kind": RowKind(kind).symbol,
-                    "row": json_row(row, fields),
+                    "row": write_row(row),
                 }
                 for kind, row in zip(kinds, values, strict=True)
             ]

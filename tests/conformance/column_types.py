@@ -32,6 +32,9 @@ _PLAIN = {
     "BYTES": pa.binary(),
     "DATE": pa.date32(),
     "TIME": pa.time32("ms"),
+    "VARIANT": pa.struct(
+        [pa.field(part, pa.binary(), nullable=False) for part in ("value", "metadata")]
+    ),
 }
 
 

@@ -6,11 +6,13 @@ Everything follows from the seed.
 
 import base64
 import datetime as dt
+import json
 import random
 import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from braid.lake.format.variant.from_json import variant_of_json
 from tests.conformance.values import Json
 
 ATOMIC_TYPES = (
@@ -50,6 +52,15 @@ NESTED_TYPES: tuple[Any, ...] = (
 
 _TEXTS = ("", "a", "ab", "B", "é", "zz", "日本", "\U0001f600", "￿", "a b", "0")
 _FLOATS = (0.0, -0.0, 1.5, -2.25, 0.1, 3.4e38, "NaN", "Infinity", "-Infinity")
+_JSON_NAMES = ("a", "b", "aa", "A", "", "é", "\U0001f600", "\uffff", "z" * 70, 'q"\n')
+"""Names whose order in UTF-16 is not that of their code points are among them."""
+_JSON_NUMBERS = (
+    "0", "-0", "127", "128", "-129", "32768", "2147483648", "9007199254740993", "9223372036854775808",
+    "-9223372036854775809", "1.50", "0.000", "-0.0", "123456789.1", "1234567890123456789.5", "1e5", "1E-7",
+    "0.1234567890123456789", "1e400", "4.9e-320", "99999999999999999999999999999999999999",
+    "999999999999999999999999999999999999999", "0.00000000000000000000000000000000000001",
+    "0.000000000000000000000000000000000000001",
+)  # fmt: skip
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
@@ -92,7 +103,7 @@ def sequence_group_case(case_id: str, seed: int) -> dict[str, Any]:
         _column("a2", chance.choice(ATOMIC_TYPES)),
         _column("b1", chance.choice(ATOMIC_TYPES)),
         _column("g2", chance.choice(orderable)),
-        _column("b2", chance.choice(NESTED_TYPES)),
+        _column("b2", chance.choice((*NESTED_TYPES, "VARIANT"))),
         _column("g3", chance.choice(orderable)),
         _column("free", chance.choice(ATOMIC_TYPES)),
     ]
@@ -218,6 +229,7 @@ def value_maker(column_type: Any, chance: random.Random) -> Callable[[], Json]:
     return {
         "BOOLEAN": lambda: chance.random() < 0.5,
         "DATE": lambda: _date(chance),
+        "VARIANT": lambda: _variant(chance),
         "TIME": lambda: _time(chance, 3),
     }[name]
 
@@ -237,6 +249,32 @@ def _nested_maker(column_type: dict[str, Any], chance: random.Random) -> Callabl
     return lambda: sorted(
         [name, sometimes_null(value)] for name in {key() for _ in range(chance.randint(0, 3))}
     )
+
+
+def _variant(chance: random.Random) -> list[str]:
+    return [base64.b64encode(part).decode() for part in variant_of_json(json_text(chance))]
+
+
+def json_text(chance: random.Random, *, depth: int = 3) -> str:
+    """Draw a JSON text; numbers of every width, names that repeat, characters that are escaped."""
+    kind = chance.randrange(6 if depth else 4)
+    if kind == 0:
+        return (
+            chance.choice(_JSON_NUMBERS)
+            if chance.random() < 0.5
+            else str(chance.randint(-(10**6), 10**6))
+        )
+    if kind == 1:
+        return json.dumps(_text(100, chance), ensure_ascii=chance.random() < 0.5)
+    if kind == 2:
+        return chance.choice(["true", "false", "null"])
+    if kind == 3:
+        return f"{chance.uniform(-1e9, 1e9):.{chance.randint(0, 12)}f}"
+    parts = [json_text(chance, depth=depth - 1) for _ in range(chance.randint(0, 5))]
+    if kind == 4:
+        return f"[{', '.join(parts)}]"
+    names = chance.sample(_JSON_NAMES, len(parts))
+    return f"{{{','.join(f'{json.dumps(name)}:{part}' for name, part in zip(names, parts, strict=True))}}}"
 
 
 def _integer(bits: int, chance: random.Random) -> int:

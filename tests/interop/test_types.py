@@ -19,6 +19,7 @@ from tests.interop.test_we_read_java import lines
 from tests.interop.type_cases import (
     ATOMIC_TYPES,
     NESTED_TYPES,
+    OPAQUE_TYPES,
     composite_key_case,
     descending_case,
     group_case,
@@ -44,6 +45,7 @@ def all_cases() -> list[dict[str, Any]]:
     cases = []
     for index, some in enumerate(_batches(types)):
         cases += [value_case(f"values_{index}", some), group_case(f"groups_{index}", some)]
+    cases.append(value_case("values_opaque", OPAQUE_TYPES))
     for name, column_type in ALL_TYPES.items():
         if OTHER_DIGITS.search(name):
             continue
@@ -114,7 +116,7 @@ def test_keys_of_each_type_are_found_in_the_buckets_that_java_chose(
 @pytest.mark.parametrize(
     "case",
     [
-        value_case("values", list(ALL_TYPES.values())),
+        value_case("values", [*ALL_TYPES.values(), *OPAQUE_TYPES]),
         group_case("groups", list(ALL_TYPES.values())),
         composite_key_case("keys", ATOMIC_TYPES),
     ],

@@ -56,6 +56,10 @@ NESTED_TYPES: dict[str, TypeJson] = {
 }  # fmt: skip
 
 
+OPAQUE_TYPES: tuple[str, ...] = ("VARIANT",)
+"""Types that can be values only."""
+
+
 def maker(column_type: TypeJson, chance: random.Random) -> Callable[[], Json]:
     """Return a function that draws a non-null value of any type, maps and multisets included."""
     if isinstance(column_type, str):
@@ -142,10 +146,12 @@ def _places(column_type: TypeJson) -> dict[str, TypeJson]:
         "t": column_type,
         "a": {"type": "ARRAY", "element": column_type},
         "m": in_map,
-        "n": {"type": "MAP", "key": column_type, "value": "STRING"},
         "r": row,
         "d": deep,
     }
+    if column_type in OPAQUE_TYPES:
+        return places
+    places["n"] = {"type": "MAP", "key": column_type, "value": "STRING"}
     if isinstance(column_type, str) and not column_type.startswith(("DECIMAL", "TIMESTAMP")):
         places["s"] = {"type": "MULTISET", "element": column_type}
     return places

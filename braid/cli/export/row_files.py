@@ -4,7 +4,7 @@
 |-----------|------------|-----------------------------------------------------------------------|
 | `parquet` | `.parquet` | as the table's Arrow types, zstd                                      |
 | `arrow`   | `.arrow`   | the same; the Arrow IPC file format, whose batches can be memory-mapped |
-| `csv`     | `.csv`     | a null is empty, an empty text is `""`; bytes are base64, nested values are JSON |
+| `csv`     | `.csv`     | a null is empty, an empty text is `""`; bytes are base64, nested values and VARIANT are JSON |
 | `jsonl`   | `.jsonl`   | one JSON object per line, values as over HTTP                         |
 
 A Parquet writer holds one row group in memory, the others hold one batch. CSV refuses dates and times outside the
@@ -23,12 +23,17 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from braid.cli.export.formats import ExportFormat
-from braid.formats.json_values import json_value
-from braid.lake import DataField, TypeRoot, UnsupportedFeature, python_columns
+from braid.formats.json_values import json_value, json_writer
+from braid.lake import (
+    DataField,
+    TypeRoot,
+    UnsupportedFeature,
+    json_of_variants,
+    python_columns,
+)
 
 _ROW_GROUP_ROWS: Final = 1 << 20
 _ROW_GROUP_BYTES: Final = 64 << 20
-_NESTED: Final = (TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.ROW)
 _BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _DATES: Final = (TypeRoot.DATE, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
@@ -163,7 +168,7 @@ ROW_FILES: Final[
 
 
 def _csv_field(field: pa.Field, declared: DataField) -> pa.Field:
-    is_text = declared.type.root in (*_NESTED, *_BYTES)
+    is_text = not declared.type.is_plain or declared.type.root in _BYTES
     return pa.field(field.name, pa.string() if is_text else field.type)
 
 
@@ -175,7 +180,9 @@ def _csv_column(column: pa.Array, declared: DataField) -> pa.Array:
             for value in column.to_pylist()
         ]
         return pa.array(texts, pa.string())
-    if root in _NESTED:
+    if root is TypeRoot.VARIANT:
+        return json_of_variants(column)
+    if declared.type.is_nested:
         batch = pa.RecordBatch.from_arrays([column], names=[declared.name])
         values = _json_column(python_columns(batch)[declared.name], declared)
         texts = [None if value is None else orjson.dumps(value).decode() for value in values]
@@ -206,4 +213,7 @@ def _check_years(column: pa.Array, declared: DataField) -> None:
 def _json_column(values: Sequence[object], declared: DataField) -> Sequence[object]:
     if declared.type.root in _PLAIN_JSON:
         return values
+    if declared.type.root is TypeRoot.VARIANT:
+        write = json_writer([declared])
+        return [write({declared.name: value})[declared.name] for value in values]
     return [json_value(value, declared.type) for value in values]

@@ -2,7 +2,7 @@
 
 Columns have the ids of `data_file_columns`. Inside them, fields of a ROW have their own ids; a list element
 or map value has 536870911 + 1024 · id + depth, a map key 536870911 - 1024 · id - depth, where id is that of
-the enclosing field and depth counts from 1. The columns of the other formats are cast to this schema too,
+the enclosing field and depth counts from 1. The two parts of a VARIANT have the ids 0 and 1. The columns of the other formats are cast to this schema too,
 before their writers give them the form of the format.
 
 Source: table-format 12.1, 12.2.
@@ -13,7 +13,7 @@ from collections.abc import Collection
 import pyarrow as pa
 
 from braid.lake.files.data_file_columns import data_file_columns
-from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.arrow_types import VARIANT_TYPE, to_arrow_type
 from braid.lake.format.data_types import DataField, DataType, TypeRoot
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import KEY_FIELD_ID_START, KEY_PREFIX
@@ -87,6 +87,13 @@ def _arrow_type(data_type: DataType, enclosing_id: int, depth: int) -> pa.DataTy
                 [
                     _field(inner.name, inner.type, inner.id, enclosing_id=inner.id, depth=0)
                     for inner in data_type.fields
+                ]
+            )
+        case TypeRoot.VARIANT:
+            return pa.struct(
+                [
+                    _with_id(part.name, part.type, part.nullable, number)
+                    for number, part in enumerate(VARIANT_TYPE)
                 ]
             )
         case _:

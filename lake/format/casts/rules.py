@@ -16,7 +16,7 @@ Source: merge-semantics 8.2.
 from enum import Enum
 from typing import Final
 
-from braid.lake.format.data_types import LENGTH_MAX, DataType, TypeRoot
+from braid.lake.format.data_types import LENGTH_MAX, DataType, TypeRoot, holds_variant
 
 
 class Cast(Enum):
@@ -56,6 +56,7 @@ _CASTS: Final = {
     TypeRoot.ARRAY: "E E - - - - - - - - - - - - - -",
     TypeRoot.MAP: "E E - - - - - - - - - - - - - -",
     TypeRoot.ROW: "E E - - - - - - - - - - - - - -",
+    TypeRoot.VARIANT: "e e - - - - - - - - - - - - - -",
     TypeRoot.MULTISET: "e e - - - - - - - - - - - - - -",
 }
 
@@ -87,6 +88,8 @@ def has_conversion(source: DataType, target: DataType) -> bool:
         return True
     if source.is_nested and target.root is source.root:
         return False
+    if holds_variant(source):
+        return False  # not even as text inside of a nested type
     letter = _letter(source.root, target.root)
     if letter == "*":
         return target.length == LENGTH_MAX and target.nullable

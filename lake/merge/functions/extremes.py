@@ -85,7 +85,7 @@ def _make_min(function: ColumnFunction, kind: pa.DataType) -> AggregateFunction:
 
 
 def _is_comparable(data_type: DataType) -> bool:
-    return not data_type.is_nested
+    return data_type.is_plain
 
 
 def _declaration(
@@ -98,7 +98,7 @@ def _declaration(
         name=name,
         summary=summary,
         accepts=_is_comparable,
-        accepted="every type but ARRAY, MAP, MULTISET and ROW",
+        accepted="every type but ARRAY, MAP, MULTISET, ROW and VARIANT",
         null_rule="Null is ignored.",
         late_rule="An older value is compared like any other.",
         retract_rule=None,

@@ -1,6 +1,6 @@
 """Problems of a declaration because of which data files cannot be written: formats, codecs, and columns in Avro.
 
-`file_encodings` checks formats and codecs. Avro has no type for a TIMESTAMP of more than 6 fractional digits, nor for
+`file_encodings` checks formats and codecs. Only Parquet files hold VARIANT. Avro has no type for a TIMESTAMP of more than 6 fractional digits, nor for
 a TIME of more than 3, and it restricts the names of fields to identifiers.
 
 Source: table-format 12.5; `org.apache.paimon.format.avro.AvroSchemaConverter`.
@@ -12,7 +12,7 @@ from typing import Final
 
 from braid.lake.errors import Problem
 from braid.lake.files.file_encoding import FileFormat
-from braid.lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
+from braid.lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot, holds_variant
 from braid.lake.format.schema import TableSchema
 from braid.lake.write.files import file_encodings
 
@@ -25,6 +25,19 @@ def encoding_problems(schema: TableSchema) -> list[Problem]:
     """Return why files of a table cannot be written by its options; none if they can."""
     options = schema.table_options
     problems = file_encodings.option_problems(options)
+    others = file_encodings.formats_of(options) - {FileFormat.PARQUET}
+    if others:
+        names = " and ".join(sorted(others))
+        problems += [
+            Problem(
+                field=field.name,
+                value=str(field.type),
+                message=f"only Parquet files hold VARIANT, and the table has files in {names}",
+                hint="declare `file.format = parquet`, or a STRING that holds the JSON",
+            )
+            for field in schema.fields
+            if holds_variant(field.type)
+        ]
     if FileFormat.AVRO in file_encodings.formats_of(options):
         for field in schema.fields:
             problems += _avro_problems(field.name, field.name, field.type)

@@ -13,11 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.files.declared_type import to_nullable_type
 from braid.lake.files.file_encoding import FileFormat
 from braid.lake.files.orc.chars import orc_char_problems
 from braid.lake.files.orc.times import orc_time_problems
+from braid.lake.format.arrow_types import VARIANT_TYPE
 from braid.lake.format.casts.cast import read_text
-from braid.lake.format.data_types import DataField
+from braid.lake.format.data_types import DataField, TypeRoot
 from braid.lake.format.float_order import with_one_nan
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.value_limits import limit_problems
@@ -134,6 +136,8 @@ def _convert(
         )
         return column, problem
     try:
+        if field.type.root is TypeRoot.VARIANT:
+            return _variants(column), None
         return lossless_cast(column, target), None
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         row = _first_refused_row(column, target)
@@ -143,6 +147,16 @@ def _convert(
             message=f"row {row}: the value does not fit {field.type}: {error}",
         )
         return column, problem
+
+
+def _variants(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of structs as VARIANT values, the parts of which need not be declared NOT NULL."""
+    chunks = []
+    for chunk in column.cast(to_nullable_type(VARIANT_TYPE)).chunks:
+        parts = [chunk.field(name) for name in VARIANT_TYPE.names]
+        fields, mask = list(VARIANT_TYPE), chunk.is_null()
+        chunks.append(pa.StructArray.from_arrays(parts, fields=fields, mask=mask))
+    return pa.chunked_array(chunks, VARIANT_TYPE)
 
 
 def _is_same_kind(source: pa.DataType, target: pa.DataType) -> bool:

@@ -36,6 +36,7 @@ _NOT_COMPARED: Final = frozenset(
         TypeRoot.MAP,
         TypeRoot.MULTISET,
         TypeRoot.ROW,
+        TypeRoot.VARIANT,
     }
 )
 

@@ -10,6 +10,7 @@ value that only a wider type could hold is a dead letter.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from braid.formats.fault import Fault, Faults
-from braid.formats.json_values import json_writer
+from braid.formats.json_values import json_row
 from braid.formats.key_values import KeyRefused, parse_keys
 from braid.lake import (
     Catalog,
@@ -172,7 +173,8 @@ class CaseRuns:
         at = LookedUp(
             lookup=lookup,
             verified_ms=now_ms,
-            write_row=json_writer(shown_fields(lookup.schema)),
+            # Values that are compared, not written: `json_writer` gives a VARIANT as text.
+            write_row=partial(json_row, fields=shown_fields(lookup.schema)),
         )
         rules = StatusRules(self._document, lookup.schema)
         for index, wanted in enumerate(expected):

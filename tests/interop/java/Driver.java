@@ -1,3 +1,5 @@
+import org.apache.paimon.data.variant.GenericVariant;
+import org.apache.paimon.data.variant.Variant;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.manifest.BucketEntry;
@@ -9,6 +11,7 @@ import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.*;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.*;
 import org.apache.paimon.table.*;
 import org.apache.paimon.table.sink.*;
+import org.apache.paimon.types.VariantType;
 
 import java.io.*;
 import java.lang.management.ManagementFactory;
@@ -43,6 +46,8 @@ import java.util.concurrent.*;
  *   file_index  {"column": name, "values": [...]}                 [[name, "manifest" | index file | null, [may have the value, ...]], ...]
  *   snapshots   {}                                                [[id, kind], ...]
  *   orphans     {}                                                [path, ...] of what orphan cleaning would delete at any age
+ *   variants    {"texts": [JSON text, ...]}                   [[value, metadata, JSON text] | error, ...], of no table
+ *   variants    {"values": [[value, metadata], ...]}          [JSON text | error, ...], both base64
  *   program     {"program": class, "arguments": [...]}            {"output": what it printed, "failed": trace, if it did}
  * </pre>
  *
@@ -107,8 +112,27 @@ public final class Driver {
         return done.put("output", printed.toString("UTF-8"));
     }
 
+    /** Values of JSON texts, or JSON texts of values. */
+    private static JsonNode variants(JsonNode command) {
+        ArrayNode found = F.arrayNode();
+        boolean fromTexts = command.has("texts");
+        for (JsonNode given : command.get(fromTexts ? "texts" : "values")) {
+            try {
+                Variant v = fromTexts
+                        ? GenericVariant.fromJson(given.textValue())
+                        : (Variant) Vals.from(new VariantType(), given);
+                if (fromTexts) found.add(((ArrayNode) Vals.to(new VariantType(), v)).add(v.toJson()));
+                else found.add(v.toJson(java.time.ZoneOffset.UTC));
+            } catch (RuntimeException | StackOverflowError e) {
+                found.add(F.objectNode().put("error", String.valueOf(e.getMessage())));
+            }
+        }
+        return found;
+    }
+
     private static JsonNode answer(JsonNode command) throws Exception {
         if (command.get("do").asText().equals("program")) return program(command);
+        if (command.get("do").asText().equals("variants")) return variants(command);
         Path path = new Path(new File(command.get("table").asText()).getAbsolutePath());
         String what = command.get("do").asText();
         if (what.equals("create")) {

@@ -120,7 +120,7 @@ def test_schemas_that_no_writer_writes_are_corrupt(data: bytes, message: str) ->
 
 @pytest.mark.parametrize(
     "data",
-    [_document(version=4), _document(fields=[{"id": 0, "name": "k", "type": "VARIANT"}])],
+    [_document(version=4), _document(fields=[{"id": 0, "name": "k", "type": "BLOB"}])],
 )
 def test_what_a_later_version_writes_is_unsupported(data: bytes) -> None:
     with pytest.raises(UnsupportedFeature):

@@ -92,8 +92,7 @@ def test_nullability_changes_nothing_else() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "VARIANT",
-        "BLOB NOT NULL",
+        "BLOB",
         "GEOMETRY(OGC:CRS84)",
         "GEOGRAPHY(OGC:CRS84, spherical)",
         {"type": "VECTOR", "element": "FLOAT", "length": 4},

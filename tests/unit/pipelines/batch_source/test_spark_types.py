@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given, strategies as st
 from pyspark.sql import types as spark_types
 
-from braid.lake import DataField, DataType, TypeRoot, parse_type, to_arrow_type
+from braid.lake import (
+    DataField,
+    DataType,
+    TypeRoot,
+    parse_type,
+    to_arrow_type,
+    variants_of_json,
+)
 from braid.lake.merge.plain_values import plain_array, plain_values
 from braid.pipelines.batch_source.spark_types import (
     arrow_form,
@@ -41,6 +48,21 @@ def as_spark_has_it(value: object, data_type: DataType) -> object:
             ]
         case _:
             return value
+
+
+def test_variants_are_those_of_spark() -> None:
+    field = DataField(name="v", type=parse_type("VARIANT"))
+    values = variants_of_json(pa.array(['{"a":[1,null]}', None, "null"]))
+    batch = pa.RecordBatch.from_arrays([values], names=["v"])
+
+    found = to_spark_batch(batch, arrow_form(spark_schema([field])))
+
+    assert spark_type(field.type) == spark_types.VariantType()
+    found.validate(full=True)
+    assert found.column(0).to_pylist() == values.to_pylist()
+    value, _, null = found.column(0).to_pylist()
+    assert spark_types.VariantVal(**value).toPython() == {"a": [1, None]}
+    assert spark_types.VariantVal(**null).toJson() == "null"
 
 
 @given(data=st.data(), begin=st.integers(0, 2))

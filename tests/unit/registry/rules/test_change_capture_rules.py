@@ -145,7 +145,9 @@ def test_a_position_needs_a_column_of_bytes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("database", ["postgresql", "oracle"])
-@pytest.mark.parametrize("kind", ["STRING", "CHAR(3)", "BYTES", "ARRAY<INT>", "ROW<a INT>"])
+@pytest.mark.parametrize(
+    "kind", ["STRING", "CHAR(3)", "BYTES", "ARRAY<INT>", "ROW<a INT>", "VARIANT"]
+)
 def test_a_column_that_would_lose_values_is_refused(database: str, kind: str) -> None:
     table = declared(TYPES | {"name": kind})
 

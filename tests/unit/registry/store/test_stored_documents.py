@@ -31,6 +31,7 @@ from braid.registry.store.stored_documents import (
     TIME_FORMATS,
     TRIGGERS,
     UNORDERED_COLUMNS,
+    VARIANT_COLUMNS,
     VIEWS,
     dump_document,
     features_of,
@@ -340,6 +341,24 @@ def test_feature_views_are_a_feature_of_the_table() -> None:
     ]
 
     assert found == [(), (VIEWS,), (VIEWS,), ()]
+
+
+def test_variant_columns_are_a_feature_of_the_table() -> None:
+    columns = DOCUMENT.table.columns
+    found = [
+        with_table_features(
+            DOCUMENT.model_copy(
+                update={
+                    "table": DOCUMENT.table.model_copy(
+                        update={"columns": (*columns, ColumnSpec(name="w", type=sql))}
+                    )
+                }
+            )
+        ).features
+        for sql in ("variant", "ARRAY<ROW<a VARIANT>>", "ROW<variant INT>", "VARIANT OF WHAT")
+    ]
+
+    assert found == [(VARIANT_COLUMNS,), (VARIANT_COLUMNS,), (), ()]
 
 
 def test_tests_are_a_feature_of_the_table() -> None:
