@@ -21,7 +21,7 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.native.exact_values import native_value
 from braid.formats.native.leaf_arrays import leaf_column
-from braid.lake import to_arrow_type
+from braid.lake import VARIANT_TYPE, TypeRoot, to_arrow_type
 
 _NUMBER: Final = np.dtype("<i8")
 
@@ -134,12 +134,28 @@ def _column(values: pa.Array | None, column: MappedColumn, faults: Faults) -> pa
     if values is None:
         return pa.nulls(len(faults.is_faulty), to_arrow_type(column.type))
     leaf = leaf_of(values.type)
+    if column.type.root is TypeRoot.VARIANT and _is_variant(values.type):
+        parts = [values.field(name).cast(pa.binary()) for name in VARIANT_TYPE.names]
+        fields, mask = list(VARIANT_TYPE), values.is_null()
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
     if leaf is not None:
         array, unfit = leaf_column(plain_array(values), leaf, column.type)
         for row in unfit:
             _add_fault(native_at(values, row), column, faults, row)
         return array
     return _nested_column(values, column, faults)
+
+
+def _is_variant(data_type: pa.DataType) -> bool:
+    """Return whether values are VARIANT values already, as Parquet files have them."""
+    kinds = pa.types
+    return (
+        kinds.is_struct(data_type)
+        and sorted(data_type.names) == sorted(VARIANT_TYPE.names)
+        and all(
+            kinds.is_binary(part.type) or kinds.is_large_binary(part.type) for part in data_type
+        )
+    )
 
 
 def _nested_column(values: pa.Array, column: MappedColumn, faults: Faults) -> pa.Array:

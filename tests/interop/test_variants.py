@@ -90,12 +90,12 @@ def test_what_we_read_of_damaged_values_java_reads_as_the_same(java: JavaDriver)
     whole = [variant_of_json(json_text(chance)) for _ in range(1500)]
     damaged = []
     for value, metadata in whole:
-        parts = [bytearray(value), bytearray(metadata)]
-        part = parts[chance.random() < 0.3]
+        broken = [bytearray(value), bytearray(metadata)]
+        part = broken[chance.random() < 0.3]
         part[chance.randrange(len(part))] = chance.randrange(256)
         if chance.random() < 0.2:
             del part[chance.randrange(len(part)) :]
-        damaged.append((bytes(parts[0]), bytes(parts[1])))
+        damaged.append((bytes(broken[0]), bytes(broken[1])))
 
     answers = java.do(
         "variants",
@@ -104,9 +104,9 @@ def test_what_we_read_of_damaged_values_java_reads_as_the_same(java: JavaDriver)
     )
 
     read = 0
-    for value, answer in zip(damaged, answers, strict=True):
+    for parts, answer in zip(damaged, answers, strict=True):
         try:
-            ours = json_of_variant(*value)
+            ours = json_of_variant(*parts)
         except (CorruptData, UnsupportedFeature):
             continue
         read += 1

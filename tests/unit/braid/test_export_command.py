@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from braid.cli.export import command
 from braid.cli.main import app
-from braid.lake import Catalog, Table, UpdateColumnType, parse_type
+from braid.lake import Catalog, Table, UpdateColumnType, parse_type, variant_of_json
 
 TABLE = "shop.parcels"
 ROW = {
@@ -28,6 +28,9 @@ ROW = {
     "at": datetime(2026, 1, 31, 5, 15, tzinfo=UTC),
     "tags": ["a", "b"],
     "is_open": True,
+    "doc": dict(
+        zip(("value", "metadata"), variant_of_json('{"b":9007199254740993.5}'), strict=True)
+    ),
 }
 COLUMNS = [
     ("id", "BIGINT"),
@@ -40,6 +43,7 @@ COLUMNS = [
     ("at", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
     ("tags", "ARRAY<STRING>"),
     ("is_open", "BOOLEAN"),
+    ("doc", "VARIANT"),
 ]
 
 
@@ -98,6 +102,7 @@ def test_json_lines_have_values_as_http_has(warehouse: Path, tmp_path: Path) -> 
     target = exported(warehouse, tmp_path / "parcels.jsonl")
 
     first, second = map(json.loads, target.read_text().splitlines())
+    assert '"doc":{"b":9007199254740993.5}' in target.read_text()
     assert first == {
         "id": 7,
         "paid": "12.50",
@@ -109,6 +114,7 @@ def test_json_lines_have_values_as_http_has(warehouse: Path, tmp_path: Path) -> 
         "at": "2026-01-31T05:15:00.000Z",
         "tags": ["a", "b"],
         "is_open": True,
+        "doc": {"b": 9007199254740993.5},
     }
     assert second == dict.fromkeys(ROW) | {"id": 8, "city": ""}
 
@@ -121,9 +127,9 @@ def test_null_and_empty_text_differ_in_csv(warehouse: Path, tmp_path: Path) -> N
     assert header == list(ROW)
     assert first == [
         *("7", "12.50", "1.5", 'Bad "Ischl"\nand, more', "AAE=", "2026-01-31", "05:15:00.000"),
-        *("2026-01-31 05:15:00.000Z", '["a","b"]', "true"),
+        *("2026-01-31 05:15:00.000Z", '["a","b"]', "true", '{"b":9007199254740993.5}'),
     ]
-    assert target.read_text().endswith('\n8,,,"",,,,,,\n')
+    assert target.read_text().endswith('\n8,,,"",,,,,,,\n')
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import orjson
 import pyarrow as pa
 import pytest
 
+from braid.formats.arrow_rows.reader import ArrowRows, ArrowRowsReader
 from braid.formats.change_capture.event_columns import database_columns
 from braid.formats.fault import Faults
 from braid.formats.json_values import json_value, json_writer
@@ -23,6 +24,7 @@ from braid.lake import (
     json_of_variants,
     parse_type,
     variant_of_json,
+    variants_of_json,
 )
 from tests.unit.formats.json.both_ways import given_columns, read_both_ways
 
@@ -121,6 +123,18 @@ def test_native_texts_hold_json_and_other_native_values_become_it() -> None:
         NativeKind.MOMENT,
         NativeKind.UNREADABLE,
     ]
+
+
+def test_values_of_parquet_files_are_taken_as_they_are() -> None:
+    values = variants_of_json(pa.array(["[1]", None, '{"a":1}']))
+    kind = pa.struct([("metadata", pa.large_binary()), ("value", pa.binary())])
+    batch = pa.RecordBatch.from_arrays([pa.array(values.to_pylist(), kind)], names=["v"]).slice(1)
+    rows = ArrowRows(batch)
+    reader = ArrowRowsReader([MappedColumn(name="v", path=("v",), type=VARIANT)], rows)
+
+    (found,) = reader.read(rows.payloads()).arrays
+
+    assert found.equals(values[1:])
 
 
 def test_texts_of_captured_changes_hold_json_and_null_is_null() -> None:

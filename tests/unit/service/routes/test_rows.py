@@ -8,7 +8,7 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from braid.lake import Catalog, ManualClock, RenameColumn
+from braid.lake import Catalog, ManualClock, RenameColumn, variants_of_json
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -559,6 +559,33 @@ def test_integers_of_64_bits_are_text_on_request(client: HttpClient, catalog: Ca
     assert client.post(f"{path}/lookup", json=body).json()["rows"] == [text]
     refused = client.get(f"{path}?k=1&integers=words").json()["errors"][0]
     assert (refused["field"], refused["message"]) == ("integers", "expected one of: number, text")
+
+
+def test_a_variant_is_json_with_all_digits(client: HttpClient, catalog: Catalog) -> None:
+    table = catalog.create_table(
+        "db.t", columns=[("k", "INT"), ("v", "VARIANT")], primary_key=["k"]
+    )
+    exact = '{"a":[12345678901234567890.5,null],"b":9007199254740993}'
+    values = variants_of_json(pa.array([exact]))
+    table.write_and_commit(pa.table({"k": pa.array([1], pa.int32()), "v": values}))
+    path = "/v1/tables/db/t/rows"
+    body = {"keys": [{"k": 1}]}
+
+    for answer in (
+        client.get(f"{path}?k=1"),
+        client.post(f"{path}/lookup", json=body),
+        client.post(f"{path}/scan", json={}),
+        client.get("/v1/tables/db/t/changes?after_snapshot_id=0"),
+    ):
+        assert answer.status_code == 200, answer.text
+        assert f'"v":{exact}' in answer.text
+    for_doubles = {"a": ["12345678901234567890.5", None], "b": "9007199254740993"}
+    text = client.get(f"{path}?k=1&integers=text")
+    assert text.json()["row"]["v"] == for_doubles
+    explained = client.get(f"{path}/explain?k=1")
+    assert explained.json()["columns"]["v"]["value"] == for_doubles
+    certificate = client.get(f"{path}/certificate?k=1")
+    assert certificate.status_code == 200, certificate.text
 
 
 def test_integers_of_a_status_are_text_on_request(shop: HttpClient, catalog: Catalog) -> None:
