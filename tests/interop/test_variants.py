@@ -4,14 +4,16 @@ import base64
 import json
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from braid.lake import CorruptData, UnsupportedFeature
+from braid.lake import CorruptData, UnsupportedFeature, json_of_variants
 from braid.lake.format.variant.from_json import NotVariant, variant_of_json
 from braid.lake.format.variant.to_json import json_of_variant
 from tests.interop.generators import json_text
 from tests.interop.java_driver import JavaDriver
+from tests.interop.ours import open_table
 
 pytestmark = pytest.mark.interop
 
@@ -83,6 +85,34 @@ SCALARS = (
     "3c00000000", "3c0300000001ff00", "50f24f9b64820d4a2a8bd1c5a1a9d0e3f7",  # bytes, UUIDs
     "240a0100000000000000", "200901000000", "2812ffffffffffffffffffffffffffffffff", "24020a00000000000000",  # decimals
 )  # fmt: skip
+
+
+def test_files_with_shredded_values_are_refused_and_others_are_read(
+    java: JavaDriver, tmp_path: Path
+) -> None:
+    typed = {"type": "ROW", "fields": [{"id": 0, "name": "a", "type": "BIGINT"}]}
+    shredded = {"type": "ROW", "fields": [{"id": 0, "name": "v", "type": typed}]}
+    path = tmp_path / "d.db" / "t"
+    case = {
+        "schema": {
+            "columns": [{"name": "k", "type": "INT NOT NULL"}, {"name": "v", "type": "VARIANT"}],
+            "primary_key": ["k"],
+        },
+        "options": {"bucket": "1", "write-only": "true"},
+    }
+    rows = [["+I", n, value] for n, value in enumerate(encoded(['{"a":1,"b":"x"}', "[1]"]))]
+    java.do("create", path, case=case)
+    java.write(path, rows)
+    table = open_table(path)
+    assert json_of_variants(table.scan().to_arrow().sort_by("k").column("v")).to_pylist() == [
+        '{"a":1,"b":"x"}',
+        "[1]",
+    ]
+
+    java.write(path, rows, options={"parquet.variant.shreddingSchema": json.dumps(shredded)})
+
+    with pytest.raises(UnsupportedFeature, match="shredded"):
+        open_table(path).scan().to_arrow()
 
 
 def test_what_we_read_of_damaged_values_java_reads_as_the_same(java: JavaDriver) -> None:
