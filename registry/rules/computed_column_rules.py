@@ -22,7 +22,7 @@ from braid.formats.expressions.errors import ExpressionError
 from braid.formats.json.exact_values import ValueFault
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.declared_values import declared_value
-from braid.lake import DataType, InvalidRequest, parse_type
+from braid.lake import DataType, InvalidRequest, holds_variant, parse_type
 from braid.registry.layout.declared_types import parsed_type, type_fault
 from braid.registry.layout.stream_columns import expression_fields, mapped_column
 from braid.registry.rules.format_rules import unreadable_fields
@@ -264,6 +264,11 @@ def _type_fault(sql: str) -> tuple[str, str] | None:
         data_type = parse_type(sql)
     except InvalidRequest as error:
         return type_fault(error)
+    if holds_variant(data_type):
+        return (
+            "expressions cannot look into a VARIANT",
+            "declare the field as STRING: it gets the JSON",
+        )
     reason = unreadable_in_json(data_type)
     return None if reason is None else (reason, JSON_HINT)
 

@@ -171,6 +171,7 @@ def test_columns_of_captured_changes_are_not_computed(declared: Any) -> None:
     [
         ({"n": "INTEGR"}, "n", "found `INTEGR`"),
         ({"n": "MULTISET<INT>"}, "n", "JSON has no MULTISET"),
+        ({"n": "ARRAY<VARIANT>"}, "n", "expressions cannot look into a VARIANT"),
         ({"n": "INT", "$.m": "INT"}, "$.m", "a path is field names joined by dots"),
         (
             {"n": "INT", ".".join("m" * 33): "INT"},
