@@ -65,6 +65,7 @@ class RegistryView:
         self._written: deque[str] = deque()
         self._listed_s: float | None = None
         self._looked_s: float | None = None
+        self._followed_s = 0.0  # of the last look that was answered
         self._tables = RegisteredTables(documents=(), unreadable={})
         self._failure: LakeError | None = None
         store.notify(self._written.append)
@@ -87,10 +88,10 @@ class RegistryView:
             return self._tables
 
     def _look(self) -> None:
-        looked_s, before_s = self._steady_s(), self._looked_s
-        self._looked_s = looked_s
+        self._looked_s = looked_s = self._steady_s()
         try:
-            self._find_changes(looked_s, before_s)
+            self._find_changes(looked_s)
+            self._followed_s = looked_s
             self._read_changed()
             self._look_up_pending()
         except LakeError as error:
@@ -102,11 +103,11 @@ class RegistryView:
             self._tables = _registered(self._held)
             self._is_outdated = False
 
-    def _find_changes(self, now_s: float, before_s: float | None) -> None:
+    def _find_changes(self, now_s: float) -> None:
         while self._written:
             self._unread[self._written.popleft()] = None
         if self._listed_s is not None and now_s - self._listed_s < self._listing_s:
-            is_late = before_s is None or now_s - before_s > CHECKED_S
+            is_late = now_s - self._followed_s > CHECKED_S
             changes = self._store.changes.since(self._position, checks_position=is_late)
             if changes.tables is not None:
                 self._position = changes.position

@@ -261,3 +261,31 @@ def test_a_warehouse_that_was_replaced_is_read_anew(
     steady.now_s += 2.0
 
     assert comments(view.tables()) == {"orders": "restored"}
+
+
+def test_changes_that_were_deleted_during_an_outage_are_found(
+    view: RegistryView,
+    writer: RegistryStore,
+    file_io: MemoryFileIO,
+    counted: FaultyFileIO,
+    steady: SteadyClock,
+) -> None:
+    """Looks that failed a moment ago have seen no changes."""
+    writer.put_table(document(), expected_version=None)
+    view.tables()
+
+    def fault(*_: object) -> None:
+        message = "no answer"
+        raise StorageUnavailable(message)
+
+    counted.before = fault
+    for _ in range(3):
+        steady.now_s += 0.5
+        with pytest.raises(StorageUnavailable):
+            view.tables()
+    counted.before = lambda *_: None
+    writer.put_table(document(comment="new"), expected_version=1)
+    file_io.delete_tree("/w/_braid/changes")  # as if many others had followed
+    steady.now_s += 0.5
+
+    assert comments(view.tables()) == {"orders": "new"}
