@@ -17,7 +17,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-ingest bench-contention bench-many-streams bench-peers bench-hostile soak cdc alerts console-test conformance docs site up down setup java jars classes peer spark-peers redis playwright clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-serve bench-scan bench-metadata bench-ingest bench-contention bench-many-streams bench-peers bench-hostile soak cdc alerts console-test conformance docs site up down setup java jars classes peer spark-peers redis playwright clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -65,6 +65,9 @@ bench-serve: $(INSTALL) redis ## Rows over HTTP, beside Redis: make bench-serve 
 
 bench-scan: jars ## Scans beside Java and plain pyarrow: make bench-scan ARGS="--help"
 	@$(BIN)/python -m benchmarks.scan $(ARGS)
+
+bench-metadata: $(INSTALL) ## Plans, commits and expiry of large tables: make bench-metadata ARGS="--help"
+	@$(BIN)/python -m benchmarks.metadata $(ARGS)
 
 bench-ingest: jars ## Kafka to table, with every process: make bench-ingest ARGS="--help"
 	@$(BIN)/python -m benchmarks.ingest $(ARGS)

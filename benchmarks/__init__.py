@@ -13,6 +13,7 @@
 | `placement` | program: what runners cost with thousands of streams, and how long the streams of a dead one wait |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |
 | `compaction/`, `lookup/`, `scan/` | programs: compactions, lookups and scans; all but `lookup/` compare with the Java reference |
+| `metadata/` | program: planning, commits and expiry of tables with tens of thousands of files and thousands of columns |
 | `serve/` | program: rows over HTTP, one and many, beside the same rows in Redis |
 | `merging/` | program: reads of tables whose files have to be merged, beside the Java reference |
 | `contention/` | program: 64 writers of one table, beside compaction and expiry |
