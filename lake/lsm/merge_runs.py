@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from braid.lake.errors import CorruptData
+from braid.lake.files.row_groups import ROW_GROUP_ROWS
 from braid.lake.lsm.round_merge import RoundMerge
 from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.order.key_order import key_codes
@@ -33,13 +34,17 @@ BUFFERED_ROWS: Final = 524_288
 BUFFERED_BYTES: Final = 256 * 1024 * 1024
 """Approximate bytes of these rows: far less than the 2 GiB that a text column can hold in one array."""
 
-# Fewest and most rows that are buffered of one run.
-_ROWS_PER_RUN: Final = (1_024, 65_536)
+# Fewest and most rows that are buffered of one run. Of several runs a row group each: with two row groups a merge takes
+# as long, and 75 MB more memory for four runs of ten columns.
+_ROWS_PER_RUN: Final = (1_024, ROW_GROUP_ROWS)
+_ROWS_OF_SINGLE_RUN: Final = 65_536
 _BYTES_PER_RUN_MIN: Final = 1024 * 1024
 
 
 def rows_per_run(runs: int) -> int:
     """Return how many rows of each run to buffer, given the number of runs."""
+    if runs == 1:
+        return _ROWS_OF_SINGLE_RUN
     low, high = _ROWS_PER_RUN
     return min(high, max(low, BUFFERED_ROWS // runs))
 
