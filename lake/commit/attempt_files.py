@@ -30,8 +30,10 @@ from braid.lake.snapshots.manifest_merge import (
     replace_manifests,
 )
 from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.metadata_cache import statistics_bytes
 
-# An estimate for a table of a few dozen columns; it decides only where a manifest is split.
+# An estimate for a table of a few dozen columns; it decides only where a manifest is split. Wider entries take
+# about the bytes of their statistics.
 _ENTRY_BYTES = 512
 
 
@@ -85,18 +87,25 @@ class AttemptFiles:
         self._changes[role] = (entries, written)
         return written
 
-    def write_base(self, previous: Sequence[ManifestFileMeta], schema: TableSchema) -> WrittenList:
+    def write_base(
+        self,
+        previous: Sequence[ManifestFileMeta],
+        schema: TableSchema,
+        *,
+        merges_slices: bool = False,
+    ) -> WrittenList:
         """Merge the manifests that are due, and write the list of all manifests before this commit.
 
         Args:
             previous: Base and delta manifests of the snapshot that the attempt is planned on, oldest
                 first.
             schema: Schema of the table.
+            merges_slices: Whether settled manifests are merged, if need be (`braid.lake.snapshots.manifest_merge`).
 
         Raises:
             ManifestGone: A manifest to merge has expired; plan on a newer snapshot.
         """
-        merged = self._merge(list(previous), schema)
+        merged = self._merge(list(previous), schema, merges_slices=merges_slices)
         # The merged list has the same live files, so the next attempt need not read them again.
         self._live.register_equivalent(merged, same_as=previous)
         return self._write_list(merged, schema)
@@ -152,18 +161,24 @@ class AttemptFiles:
         self._names = [name for name in self._names if name in kept]
 
     def _merge(
-        self, manifests: list[ManifestFileMeta], schema: TableSchema
+        self, manifests: list[ManifestFileMeta], schema: TableSchema, *, merges_slices: bool
     ) -> list[ManifestFileMeta]:
         # Merges of earlier attempts are reused where all manifests that they replace are still listed.
         for group in self._merged:
             replaced = replace_manifests(manifests, group)
             manifests = manifests if replaced is None else replaced
-        plan = plan_manifest_merge(manifests, schema.table_options)
-        fresh = merge_manifests(
+        plan = plan_manifest_merge(
             manifests,
+            schema.table_options,
+            partition_fields=schema.partition_fields,
+            merges_slices=merges_slices,
+        )
+        fresh = merge_manifests(
             plan,
-            read=self._manifests.read_manifest,
+            partition_fields=schema.partition_fields,
+            read=self._manifests.read_uncached,
             write=lambda entries: self._write(entries, schema),
+            write_parts=lambda entries, count: self._write_parts(entries, count, schema),
         )
         for group in fresh:
             replaced = replace_manifests(manifests, group)
@@ -175,17 +190,40 @@ class AttemptFiles:
     def _write(
         self, entries: Sequence[ManifestEntry], schema: TableSchema
     ) -> list[ManifestFileMeta]:
-        options = schema.table_options
-        count = max(1, options.manifest_target_file_size_bytes // _ENTRY_BYTES)
+        target = schema.table_options.manifest_target_file_size_bytes
+        written: list[ManifestFileMeta] = []
+        part: list[ManifestEntry] = []
+        size = 0
+        for entry in entries:
+            entry_bytes = max(_ENTRY_BYTES, statistics_bytes(entry.file.value_stats))
+            if part and size + entry_bytes > target:
+                written.append(self._write_manifest(part, schema))
+                part, size = [], 0
+            part.append(entry)
+            size += entry_bytes
+        if part:
+            written.append(self._write_manifest(part, schema))
+        return written
+
+    def _write_parts(
+        self, entries: Sequence[ManifestEntry], count: int, schema: TableSchema
+    ) -> list[ManifestFileMeta]:
+        """Write sorted entries as about so many manifests."""
+        each = max(1, -(-len(entries) // count))
         return [
-            self._write_manifest(entries[start : start + count], schema)
-            for start in range(0, len(entries), count)
+            self._write_manifest(
+                entries[start : start + each], schema, TablePaths.new_sorted_manifest_name
+            )
+            for start in range(0, len(entries), each)
         ]
 
     def _write_manifest(
-        self, entries: Sequence[ManifestEntry], schema: TableSchema
+        self,
+        entries: Sequence[ManifestEntry],
+        schema: TableSchema,
+        make_name: Callable[[str, int], str] = TablePaths.new_manifest_name,
     ) -> ManifestFileMeta:
-        name = self._new_name(TablePaths.new_manifest_name)
+        name = self._new_name(make_name)
         with announce_step(self._on_step, "write-manifest"):
             return self._manifests.write_manifest(
                 name,

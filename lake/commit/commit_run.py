@@ -338,7 +338,11 @@ class CommitRun:
 
     def _write_lists(self, changes: CommitChanges, state: TableState) -> SnapshotFiles:
         delta, changelog = self._write_changes(changes, state)
-        base = self._files.write_base(self.reader.manifests_of(state.latest), state.schema)
+        # Streams wait for their appends, and only the other commits delete entries.
+        merges_slices = self.intent.kind is not CommitKind.APPEND
+        base = self._files.write_base(
+            self.reader.manifests_of(state.latest), state.schema, merges_slices=merges_slices
+        )
         index_manifest = None
         if changes.changes_indexes:
             previous = None if state.latest is None else state.latest.index_manifest

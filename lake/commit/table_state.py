@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from braid.lake.commit.conflict import (
+    Live,
     check_delta,
     check_files,
     check_levels,
@@ -205,10 +206,23 @@ class TableReader:
         )
         if not delta or not is_checked:
             return
-        live = {} if latest is None else self._live.by_identity(latest)
+        live = {} if latest is None else self._live_beside(latest, intent, state.schema)
         check_files(delta, live)
         check_total_buckets(delta, live, kind=intent.kind)
         check_levels(delta, live, state.schema.key_fields)
+
+    def _live_beside(self, latest: Snapshot, intent: Intent, schema: TableSchema) -> Live:
+        """Return the live files that a commit is checked against; of a large table only those of its buckets."""
+        # The bucket count concerns all files of a partition. Where it has never changed and stays, no
+        # other bucket has anything to do with the commit.
+        if (
+            intent.kind is CommitKind.OVERWRITE
+            or not self._live.is_large(latest)
+            or self._had_other_buckets(schema)
+        ):
+            return self._live.by_identity(latest)
+        touched = {(entry.partition, entry.bucket) for entry in intent.changes.delta}
+        return {entry.identity: entry for entry in self._live.of_buckets(latest, touched)}
 
     def _check_indexes(self, intent: Intent, state: TableState) -> None:
         is_routed = any(message.index_base is not None for message in intent.messages)

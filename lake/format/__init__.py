@@ -13,6 +13,6 @@ The Parquet and ORC files of data are read and written elsewhere (`braid.lake.fi
 | `bucket`, `partition_path` | the bucket of a row, and the directory of a partition and bucket |
 | `variant/` | VARIANT values: from and to JSON |
 | `java_text`, `float_order` | Java's spelling and sort order of floating-point numbers |
-| `statistics`, `system_columns`, `commit_message` | bounds and null counts; columns that only data files have, and row kinds; messages to the committer |
+| `statistics`, `null_counts`, `system_columns`, `commit_message` | bounds and null counts; columns that only data files have, and row kinds; messages to the committer |
 | `arrays`, `corruption` | small operations on arrays; errors of decoding |
 """

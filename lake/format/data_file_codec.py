@@ -27,7 +27,8 @@ from braid.lake.format.avro.binary import (
     encode_strings,
 )
 from braid.lake.format.data_file import DataFileMeta, FileSource
-from braid.lake.format.statistics import SimpleStats
+from braid.lake.format.null_counts import EncodedCounts, read_counts, skip_counts
+from braid.lake.format.statistics import ReducedStats, SimpleStats, reduced
 
 # Every release from 0.9 on writes at least this many fields; records with fewer are read as dictionaries.
 FIELD_COUNT_MIN: Final = 16
@@ -64,15 +65,30 @@ def encode_data_file(out: list[bytes], file: DataFileMeta) -> None:
 
 
 def encode_stats(out: list[bytes], stats: SimpleStats) -> None:
-    """Append a statistics record."""
+    """Append a statistics record.
+
+    Requires:
+        The statistics are not reduced.
+    """
+    assert not isinstance(stats, ReducedStats), "only whole statistics are written"
     encode_bytes(out, stats.min_values)
     encode_bytes(out, stats.max_values)
     out.append(PRESENT)
-    encode_null_counts(out, stats.null_counts)
+    if isinstance(stats.null_counts, EncodedCounts):
+        out.append(stats.null_counts.encoded)
+    else:
+        encode_null_counts(out, stats.null_counts)
 
 
-def decode_data_file(decoder: AvroDecoder, field_count: int) -> DataFileMeta:
+def decode_data_file(
+    decoder: AvroDecoder, field_count: int, *, is_reduced: bool = False
+) -> DataFileMeta:
     """Return the next file, from a record with the first `field_count` fields (16 to 21).
+
+    Args:
+        decoder: At the record.
+        field_count: Number of fields of the record.
+        is_reduced: Whether large value statistics are reduced.
 
     Raises:
         IndexError: The bytes end early.
@@ -85,11 +101,13 @@ def decode_data_file(decoder: AvroDecoder, field_count: int) -> DataFileMeta:
     return DataFileMeta(
         file_name=decoder.string(),
         file_size=long(),
-        row_count=long(),
+        row_count=(rows := long()),
         min_key=byte_string(),
         max_key=byte_string(),
         key_stats=_decode_stats(decoder),
-        value_stats=_decode_stats(decoder),
+        value_stats=(
+            reduced(_decode_stats(decoder), rows) if is_reduced else _decode_stats(decoder)
+        ),
         min_sequence_number=long(),
         max_sequence_number=long(),
         schema_id=long(),
@@ -109,11 +127,41 @@ def decode_data_file(decoder: AvroDecoder, field_count: int) -> DataFileMeta:
     )
 
 
+def skip_data_file(decoder: AvroDecoder, field_count: int) -> None:
+    """Advance past the next file; raises as `decode_data_file`, except for an unknown source."""
+    skip = decoder.skip_bytes
+    skip()  # name
+    decoder.skip_longs(2)
+    skip()  # keys
+    skip()
+    for _ in range(2):
+        skip()
+        skip()
+        if decoder.is_present():
+            skip_counts(decoder)
+    decoder.skip_longs(4)
+    decoder.skip_strings()
+    decoder.skip_optional_longs(2)
+    if decoder.is_present():
+        skip()
+    decoder.skip_optional_longs(1)
+    if field_count > 16 and decoder.is_present():
+        decoder.skip_strings()
+    if field_count > 17 and decoder.is_present():
+        skip()
+    if field_count > 18:
+        decoder.skip_optional_longs(1)
+    if field_count > 19 and decoder.is_present():
+        decoder.skip_strings()
+    if field_count > 20 and decoder.is_present():
+        decoder.longs()
+
+
 def _decode_stats(decoder: AvroDecoder) -> SimpleStats:
     return SimpleStats(
         min_values=decoder.byte_string(),
         max_values=decoder.byte_string(),
-        null_counts=decoder.null_counts() if decoder.is_present() else (),
+        null_counts=read_counts(decoder) if decoder.is_present() else (),
     )
 
 

@@ -7,8 +7,8 @@ tracking or data evolution, are refused when they are read.
 Source: table-format 5.2 and 6.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, Final
@@ -24,13 +24,16 @@ from braid.lake.format.avro.container import (
 )
 from braid.lake.format.avro.resolution import WrittenSchema
 from braid.lake.format.avro.schemas import MANIFEST, layout
+from braid.lake.format.bucket import BucketId
 from braid.lake.format.data_file import DataFileMeta
 from braid.lake.format.data_file_codec import (
     FIELD_COUNT_MIN,
     data_file_of,
     decode_data_file,
     encode_data_file,
+    skip_data_file,
 )
+from braid.lake.format.statistics import reduced
 
 # Partition, bucket, level, file name, extra files, embedded index, external path.
 FileIdentity = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
@@ -95,8 +98,18 @@ def encode_manifest(entries: Sequence[ManifestEntry], compression: str = "zstand
     return write_container(MANIFEST, map(_encode_entry, entries), compression)
 
 
-def decode_manifest(data: bytes) -> list[ManifestEntry]:
+def decode_manifest(
+    data: bytes,
+    *,
+    buckets: Collection[BucketId] | None = None,
+    is_reduced: bool = False,
+) -> list[ManifestEntry]:
     """Return the entries of a manifest file, in file order.
+
+    Args:
+        data: The file.
+        buckets: Only entries of these buckets are decoded; None: all.
+        is_reduced: Whether large value statistics are reduced (`ReducedStats`).
 
     Raises:
         CorruptData: The bytes are not an Avro file, or it lacks fields of a manifest.
@@ -109,10 +122,18 @@ def decode_manifest(data: bytes) -> list[ManifestEntry]:
     # time on decoding unions.
     field_count = _data_file_field_count(schema)
     if field_count is None:
-        entries = _ENTRIES.decode(schema, blocks)
+        entries = [
+            _reduced(entry) if is_reduced else entry
+            for entry in _ENTRIES.decode(schema, blocks)
+            if buckets is None or (entry.partition, entry.bucket) in buckets
+        ]
     else:
         try:
-            entries = [entry for block in blocks for entry in _decode_block(block, field_count)]
+            entries = [
+                entry
+                for block in blocks
+                for entry in _decode_block(block, field_count, buckets, is_reduced=is_reduced)
+            ]
         except (IndexError, UnicodeDecodeError) as error:
             text = f"{_WHAT} of {len(data)} bytes cannot be read: {error}"
             raise CorruptData(text) from error
@@ -143,24 +164,41 @@ def _data_file_field_count(schema: WrittenSchema) -> int | None:
     return field_count
 
 
-def _decode_block(block: AvroBlock, field_count: int) -> list[ManifestEntry]:
+def _decode_block(
+    block: AvroBlock,
+    field_count: int,
+    buckets: Collection[BucketId] | None,
+    *,
+    is_reduced: bool,
+) -> list[ManifestEntry]:
     decoder = AvroDecoder(block.data(what=_WHAT))
-    entries = [_decode_entry(decoder, field_count) for _ in range(block.count)]
+    long = decoder.long
+    entries: list[ManifestEntry] = []
+    for _ in range(block.count):
+        _ENTRIES.check_version(long())
+        kind, partition, bucket, total_buckets = long(), decoder.byte_string(), long(), long()
+        if buckets is not None and (partition, bucket) not in buckets:
+            skip_data_file(decoder, field_count)
+            continue
+        file = decode_data_file(decoder, field_count, is_reduced=is_reduced)
+        entries.append(
+            ManifestEntry(
+                kind=_parse_kind(kind),
+                partition=partition,
+                bucket=bucket,
+                total_buckets=total_buckets,
+                file=file,
+            )
+        )
     if not decoder.is_at_end:
         text = f"bytes are left after {block.count} entries"
         raise IndexError(text)
     return entries
 
 
-def _decode_entry(decoder: AvroDecoder, field_count: int) -> ManifestEntry:
-    _ENTRIES.check_version(decoder.long())
-    return ManifestEntry(
-        kind=_parse_kind(decoder.long()),
-        partition=decoder.byte_string(),
-        bucket=decoder.long(),
-        total_buckets=decoder.long(),
-        file=decode_data_file(decoder, field_count),
-    )
+def _reduced(entry: ManifestEntry) -> ManifestEntry:
+    stats = reduced(entry.file.value_stats, entry.file.row_count)
+    return replace(entry, file=replace(entry.file, value_stats=stats))
 
 
 def _entry_of(record: Mapping[str, Any]) -> ManifestEntry:

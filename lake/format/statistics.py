@@ -14,7 +14,7 @@ Source: table-format 9.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +30,7 @@ from braid.lake.format.data_types import (
     TypeRoot,
 )
 from braid.lake.format.float_order import total_order
+from braid.lake.format.null_counts import Counts, whole_counts
 
 _CODE_POINT_MAX = 0x10FFFF
 _SURROGATE_FIRST = 0xD800
@@ -48,12 +49,29 @@ class SimpleStats:
     Attributes:
         min_values: Lower bounds as a serialised binary row (arity first), one field per covered column.
         max_values: Upper bounds, in the same form.
-        null_counts: One count per covered column; None where unknown.
+        null_counts: One count per covered column; None where unknown. Equal to the tuple of its counts.
     """
 
     min_values: bytes
     max_values: bytes
-    null_counts: tuple[int | None, ...]
+    null_counts: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReducedStats(SimpleStats):
+    """Statistics without bounds, which only tell which columns hold nothing but nulls; never written."""
+
+
+REDUCED_FROM: Final = 2_000
+"""Bytes from which on statistics are worth reducing: those of a hundred columns and more."""
+
+
+def reduced(stats: SimpleStats, rows: int) -> SimpleStats:
+    """Return statistics of a file of some rows, reduced if they are large."""
+    if len(stats.min_values) + len(stats.max_values) < REDUCED_FROM:
+        return stats
+    counts = whole_counts(stats.null_counts, rows)
+    return ReducedStats(min_values=EMPTY_ROW, max_values=EMPTY_ROW, null_counts=counts)
 
 
 EMPTY_STATS = SimpleStats(min_values=EMPTY_ROW, max_values=EMPTY_ROW, null_counts=())

@@ -166,7 +166,9 @@ class _Publication:
         live = state.live
         wanted = published_files(self.store.live.entries(snapshot), schema)
         removed = live.keys() - wanted.keys()
-        added = [entry for name, entry in wanted.items() if name not in live]
+        fresh = [entry for name, entry in wanted.items() if name not in live]
+        # The live files of a large table are known without their bounds.
+        added = [entry for part in self.store.live.whole(snapshot, fresh) for entry in part]
         is_new = base is None or bool(removed) or bool(added) or self._is_tagged(snapshot, base)
         metadata = base
         written: list[str] = []

@@ -414,7 +414,8 @@ class TableOptions:
         "manifest.target-file-size",
         SIZE,
         default=8 << 20,
-        doc="Size from which a merge of manifests begins the next manifest",
+        doc="Total size of the newest manifests from which a commit sorts their entries by partition and "
+        "bucket, and cuts them into parts of a quarter of this size; a larger manifest is not written",
     )
     manifest_merge_min_count: int = option(
         "manifest.merge-min-count",
@@ -427,8 +428,8 @@ class TableOptions:
         "manifest.full-compaction-threshold-size",
         SIZE,
         default=16 << 20,
-        doc="Total size of the manifests that are small or contain deletes, from which a commit "
-        "rewrites all of them, if at least one contains deletes",
+        doc="Total size of the sorted manifests that contain deletes from which compactions merge sorted "
+        "manifests, a range of buckets with each commit, if it is a quarter of all manifests, too",
     )
 
     iceberg_storage: IcebergStorage = option(

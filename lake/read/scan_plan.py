@@ -26,7 +26,7 @@ Source: merge-semantics 1.7.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,8 @@ from braid.lake.read.pruning import (
 from braid.lake.read.value_pruning import files_without_match
 from braid.lake.snapshots.deletion_vectors import vector_entries
 from braid.lake.snapshots.file_indexes import embedded_filters
+
+WholeEntries = Callable[[Sequence[ManifestEntry]], Iterator[Sequence[ManifestEntry]]]
 
 _EMPTY_ARITY = bytes(4)
 """A serialised row begins with its arity; a row of no fields means that there are no statistics."""
@@ -119,10 +121,11 @@ def plan_scan(
     older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
     live: LiveRows | None = None,
     merged: bool = False,
+    whole: WholeEntries | None = None,
 ) -> ScanPlan:
     """Choose the files that can contain rows which fulfil `where`.
 
-    Pure: no I/O.
+    Pure: no I/O but that of `whole`.
 
     Args:
         snapshot: The snapshot that is read.
@@ -133,6 +136,8 @@ def plan_scan(
         older_schemas: By id, the schemas of files that were written with other columns.
         live: The rows that are not expired; None where rows do not expire.
         merged: Level 0 is read, too, where the table hides it from readers.
+        whole: Yields entries with whole statistics, in parts and in any order; called if value statistics
+            can exclude files. None: the entries have them.
 
     Raises:
         InvalidRequest: A condition does not fit the table.
@@ -146,10 +151,14 @@ def plan_scan(
     chosen = _prune_keys(chosen, conditions, schema)
     chosen = _prune_by_index(chosen, conditions, schema, older_schemas)
     # Value statistics last: they are decoded for the files that are left.
-    files = [entry.file for entry in chosen]
-    excluded = files_without_match(files, conditions, schema, older_schemas)
-    if live is not None:
-        excluded |= wholly_expired_files(files, live, schema, older_schemas)
+    excluded: frozenset[str] = frozenset()
+    is_on_values = len(key_conditions(conditions, schema)) < len(conditions) or live is not None
+    parts = whole(chosen) if whole is not None and is_on_values else (chosen,)
+    for part in parts:
+        files = [entry.file for entry in part]
+        excluded |= files_without_match(files, conditions, schema, older_schemas)
+        if live is not None:
+            excluded |= wholly_expired_files(files, live, schema, older_schemas)
     by_values = _ValuePruning(
         schema,
         excluded,

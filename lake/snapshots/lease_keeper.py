@@ -204,7 +204,7 @@ class LeaseKeeper:
             lease_id=lease_id,
         )
 
-    def raise_if_expired(self, snapshot: Snapshot | None, error: CorruptData) -> None:
+    def raise_if_expired(self, snapshot: Snapshot | None, error: LakeError) -> None:
         """Raise if a read failed because its snapshot has expired; return otherwise.
 
         Args:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from braid.lake.format.bucket import BucketId
 from braid.lake.format.indexes.index_manifest import IndexManifestEntry
 from braid.lake.format.manifest import ManifestEntry
+from braid.lake.snapshots.live_state import by_bucket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,5 +23,8 @@ class LiveTable:
 
     def of(self, bucket_ids: Collection[BucketId]) -> "LiveTable":
         """Return the entries of some buckets, and all vectors."""
-        chosen = [entry for entry in self.entries if (entry.partition, entry.bucket) in bucket_ids]
+        groups = by_bucket(self.entries)
+        chosen = [
+            entry for bucket_id in bucket_ids if bucket_id in groups for entry in groups[bucket_id]
+        ]
         return LiveTable(entries=chosen, vectors=self.vectors)

@@ -1,32 +1,53 @@
-"""Merging of manifests, which keeps the base list short, so that planning is cheap.
+"""Merging of manifests, which keeps the base list short and its manifests narrow, so that planning is cheap.
 
 Every commit of files adds a manifest. Merging replaces manifests by others that leave the same files live:
 
-- *minor*: merges groups of consecutive manifests. A group is closed where its bytes reach the target size, as in the
-  format's own writers. The tail of the list, which is left after the last closed group, is merged in tiers. When it
+- *minor*: merges consecutive manifests. The newest ones are the tail, which is merged in tiers: when it
   has more than `merge-min-count` + log2(its entries) manifests, the newest `merge-min-count` (2 at least) become one
   manifest, together with each older neighbour that has no more entries than the group so far. So an entry is
-  rewritten about once for each doubling of its manifest, not with every merge.
-- *full*: happens when the manifests that are small or have DELETEs reach the threshold in bytes together, and at
-  least one of them has a DELETE. All of them are rewritten, and so is each large manifest that has the ADD of one of
-  the DELETEs, so that no DELETE is left.
+  rewritten about once for each doubling of its manifest, not with every merge. A tail that reaches the target size is
+  *closed*: its entries are sorted by partition and bucket, and cut into parts of a quarter of the target size. Each
+  part has a narrow range of buckets, so who looks for the files of a bucket reads one of them. Parts are *settled*:
+  minor merges leave them alone. So are the manifests of the target size that other writers have made.
+- *slice*: happens when the settled manifests that have DELETEs reach the threshold in bytes, and a quarter of all
+  manifests. All settled entries of one range of partitions and buckets are merged, sorted and cut anew, so that no
+  DELETE is left in the range (`braid.lake.snapshots.manifest_slice`). The range is chosen so that the manifests to
+  read are bounded in bytes, whatever the table's size. Appends never do this, because streams wait for them; each
+  compaction merges one slice, if need be.
 
 In a minor merge an ADD and its DELETE cancel each other; a DELETE whose ADD is in another manifest is kept. The live
-files are a set difference of ADDs and DELETEs, so the order of entries never matters.
+files are a set difference of ADDs and DELETEs, so the order of entries does not matter to readers. Writers of other
+engines expect that a DELETE comes after its ADD, so manifests keep their order.
 
 Source:
     Table format, section 6.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
+from braid.lake.files.paths import is_sorted_manifest
+from braid.lake.format.data_types import DataField
 from braid.lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from braid.lake.format.manifest_list import ManifestFileMeta
 from braid.lake.options.table_options import TableOptions
+from braid.lake.snapshots.manifest_slice import (
+    KeySlice,
+    entry_key,
+    largest_slice,
+)
 
 ReadManifest = Callable[[str], Sequence[ManifestEntry]]
 WriteManifests = Callable[[Sequence[ManifestEntry]], list[ManifestFileMeta]]
+WriteParts = Callable[[Sequence[ManifestEntry], int], list[ManifestFileMeta]]
+"""Writes sorted entries as a number of manifests of about equal size, and returns these; [] for no entries."""
+
+PARTS: Final = 4
+"""Parts of the target size."""
+
+_SLICE_TARGETS: Final = 4
+"""The manifests that a slice reads, as a multiple of the target size: some seconds of work at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +55,19 @@ class ManifestMergePlan:
     """The manifests to merge.
 
     Attributes:
-        groups: Manifests to rewrite together, each group in list order; disjoint.
-        is_full: The merge is full and has one group; large manifests that have the ADD of one of the
-            group's DELETEs are rewritten with it.
+        groups: Manifests to merge together, each group in list order; disjoint.
+        slice: Range of keys to merge, None for no slice; none of its manifests is in a group.
+        target_bytes: Size from which the entries of a group are sorted and cut into parts.
     """
 
     groups: tuple[tuple[ManifestFileMeta, ...], ...] = ()
-    is_full: bool = False
+    slice: KeySlice | None = None
+    target_bytes: int = TableOptions().manifest_target_file_size_bytes
 
-    def __post_init__(self) -> None:
-        """Check that a full merge has one group."""
-        assert not self.is_full or len(self.groups) == 1, "a full merge has one group"
+    @property
+    def part_bytes(self) -> int:
+        """Size of a part."""
+        return max(1, self.target_bytes // PARTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,56 +76,102 @@ class MergedGroup:
 
     Attributes:
         before: Names of the replaced manifests.
-        after: The manifests that replace them; empty when no entry is left.
+        after: The manifests that replace them, in the place of the first, or of the last if there is a `rest`;
+            empty when no entry is left.
+        rest: By the name of a replaced manifest, the manifest that takes its place with the entries outside of the
+            range that was merged. None: whole manifests were merged.
     """
 
     before: frozenset[str]
     after: tuple[ManifestFileMeta, ...]
+    rest: Mapping[str, ManifestFileMeta] | None = field(default=None, hash=False)
 
 
 def plan_manifest_merge(
-    manifests: Sequence[ManifestFileMeta], options: TableOptions
+    manifests: Sequence[ManifestFileMeta],
+    options: TableOptions,
+    *,
+    partition_fields: Sequence[DataField] = (),
+    merges_slices: bool = False,
 ) -> ManifestMergePlan:
     """Return the manifests of a base list to merge; pure.
 
     Args:
         manifests: Manifests of the base list, oldest first.
-        options: Target size, minimal count and threshold of the full merge.
+        options: Target size, minimal count and threshold of slices.
+        partition_fields: The table's partition columns.
+        merges_slices: Whether settled manifests are merged, if need be.
     """
     target = options.manifest_target_file_size_bytes
-    # Large manifests with ADDs only are final: reading them again gains nothing.
-    unfinished = [
-        manifest
-        for manifest in manifests
-        if manifest.num_deleted_files > 0 or manifest.file_size < target
-    ]
-    threshold = options.manifest_full_compaction_threshold_bytes
-    # Without a DELETE a full merge would only join small manifests, which minor merges do at less cost.
-    has_deletes = any(manifest.num_deleted_files for manifest in unfinished)
-    if has_deletes and sum(manifest.file_size for manifest in unfinished) >= threshold:
-        return ManifestMergePlan(groups=(tuple(unfinished),), is_full=True)
-    return ManifestMergePlan(groups=tuple(_minor_groups(manifests, options)))
+    runs = list(_unsettled_runs(manifests, target))
+    newest = runs.pop() if runs and runs[-1][-1] is manifests[-1] else []
+    groups: list[tuple[ManifestFileMeta, ...]] = []
+    for run in runs:
+        # Between settled manifests, where nothing is added any more: what slices and other writers have left.
+        groups += [group for group in _cut(run, target) if len(group) > 1]
+    # Their entries may be of the range of a slice, which then has to wait.
+    merges_between = bool(groups)
+    *closed, rest = _cut(newest, target) if newest else [()]
+    if sum(manifest.file_size for manifest in rest) >= target:
+        closed, rest = [*closed, rest], ()
+    groups += [group for group in closed if len(group) > 1]
+    # At least two are merged, because merging one manifest would rewrite it with every commit.
+    tail = _tail_group(rest, min_count=max(options.manifest_merge_min_count, 2))
+    groups += [tail] if tail else []
+    assert all(len(merged) > 1 for merged in groups), "a merge replaces several manifests"
+    chosen = None
+    if merges_slices and not merges_between:
+        settled = manifests[: len(manifests) - len(newest)]
+        chosen = _due_slice(settled, manifests, options, partition_fields)
+    return ManifestMergePlan(groups=tuple(groups), slice=chosen, target_bytes=target)
 
 
-def _minor_groups(
-    manifests: Sequence[ManifestFileMeta], options: TableOptions
-) -> list[tuple[ManifestFileMeta, ...]]:
+def _due_slice(
+    settled: Sequence[ManifestFileMeta],
+    manifests: Sequence[ManifestFileMeta],
+    options: TableOptions,
+    partition_fields: Sequence[DataField],
+) -> KeySlice | None:
+    with_deletes = sum(m.file_size for m in settled if m.num_deleted_files)
+    total = sum(manifest.file_size for manifest in manifests)
+    if with_deletes < max(options.manifest_full_compaction_threshold_bytes, total // PARTS):
+        return None
+    bytes_max = _SLICE_TARGETS * options.manifest_target_file_size_bytes
+    return largest_slice(settled, partition_fields, bytes_max=bytes_max)
+
+
+def _unsettled_runs(
+    manifests: Sequence[ManifestFileMeta], target: int
+) -> Iterator[list[ManifestFileMeta]]:
+    run: list[ManifestFileMeta] = []
+    for manifest in manifests:
+        if not _is_settled(manifest, target):
+            run.append(manifest)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _is_settled(manifest: ManifestFileMeta, target: int) -> bool:
+    if is_sorted_manifest(manifest.file_name):
+        return manifest.file_size * 4 * PARTS >= target
+    return manifest.file_size >= target
+
+
+def _cut(run: Sequence[ManifestFileMeta], target: int) -> list[tuple[ManifestFileMeta, ...]]:
+    """Return a run in groups, of which all but the last have reached the target size."""
     groups: list[tuple[ManifestFileMeta, ...]] = []
     group: list[ManifestFileMeta] = []
     size = 0
-    for manifest in manifests:
+    for manifest in run:
+        if size >= target:
+            groups.append(tuple(group))
+            group, size = [], 0
         group.append(manifest)
         size += manifest.file_size
-        if size >= options.manifest_target_file_size_bytes:
-            # A group of one manifest: it is large already and stays as it is.
-            if len(group) > 1:
-                groups.append(tuple(group))
-            group, size = [], 0
-    # The manifests left after the last closed group are together too small for the target size. At least
-    # two are merged, because merging one manifest would rewrite it with every commit.
-    tail = _tail_group(group, min_count=max(options.manifest_merge_min_count, 2))
-    assert all(len(merged) > 1 for merged in groups), "a merge replaces several manifests"
-    return [*groups, tail] if tail else groups
+    return [*groups, tuple(group)]
 
 
 def _tail_group(
@@ -129,49 +198,60 @@ def _entry_count(manifest: ManifestFileMeta) -> int:
 
 
 def merge_manifests(
-    manifests: Sequence[ManifestFileMeta],
     plan: ManifestMergePlan,
     *,
+    partition_fields: Sequence[DataField] = (),
     read: ReadManifest,
     write: WriteManifests,
+    write_parts: WriteParts,
 ) -> list[MergedGroup]:
-    """Execute a plan: read the groups, write their replacements.
+    """Execute a plan: read the manifests, write their replacements.
 
     Args:
-        manifests: The list that the plan was made for.
         plan: The manifests to merge.
+        partition_fields: The table's partition columns.
         read: Returns the entries of a manifest by name.
         write: Writes entries as manifests, rolled at the target size, and returns these; [] for no
             entries.
+        write_parts: Writes sorted entries as parts.
 
     Returns:
-        One replacement per group, for `replace_manifests`.
+        One replacement for each group and for the slice, for `replace_manifests`.
     """
-    if not plan.is_full:
-        return [_merge_minor(group, read, write) for group in plan.groups]
-    return [_merge_full(manifests, group, read, write) for group in plan.groups]
+    merged = [
+        MergedGroup(
+            before=frozenset(manifest.file_name for manifest in group),
+            after=tuple(_merge_minor(group, plan, partition_fields, read, write, write_parts)),
+        )
+        for group in plan.groups
+    ]
+    if plan.slice is not None:
+        merged.append(_merge_slice(plan, plan.slice, partition_fields, read, write_parts))
+    return merged
 
 
 def replace_manifests(
     manifests: Sequence[ManifestFileMeta], merged: MergedGroup
 ) -> list[ManifestFileMeta] | None:
-    """Return the list with the new manifests in the position of the first replaced one.
+    """Return the list with the new manifests in the position of the first replaced one, or of the last (`MergedGroup`).
 
     Returns:
         None if a replaced manifest is missing: another commit has merged it, and the replacement cannot
         be used.
     """
-    names = {manifest.file_name for manifest in manifests}
-    if not merged.before <= names:
+    places = [n for n, manifest in enumerate(manifests) if manifest.file_name in merged.before]
+    if len(places) < len(merged.before):
         return None
+    rest = merged.rest or {}
+    stands_at = places[0] if merged.rest is None else places[-1]
     replaced: list[ManifestFileMeta] = []
-    is_inserted = False
-    for manifest in manifests:
+    for number, manifest in enumerate(manifests):
         if manifest.file_name not in merged.before:
             replaced.append(manifest)
-        elif not is_inserted:
+        elif manifest.file_name in rest:
+            replaced.append(rest[manifest.file_name])
+        if number == stands_at:
             replaced.extend(merged.after)
-            is_inserted = True
     return replaced
 
 
@@ -191,44 +271,50 @@ def cancel_entries(entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
 
 
 def _merge_minor(
-    group: Sequence[ManifestFileMeta], read: ReadManifest, write: WriteManifests
-) -> MergedGroup:
-    entries = [entry for manifest in group for entry in read(manifest.file_name)]
-    return MergedGroup(
-        before=frozenset(manifest.file_name for manifest in group),
-        after=tuple(write(cancel_entries(entries))),
-    )
-
-
-def _merge_full(
-    manifests: Sequence[ManifestFileMeta],
     group: Sequence[ManifestFileMeta],
+    plan: ManifestMergePlan,
+    partition_fields: Sequence[DataField],
     read: ReadManifest,
     write: WriteManifests,
+    write_parts: WriteParts,
+) -> list[ManifestFileMeta]:
+    entries = [entry for manifest in group for entry in read(manifest.file_name)]
+    left = cancel_entries(entries)
+    size = sum(manifest.file_size for manifest in group)
+    if size < plan.target_bytes:
+        return write(left)
+    left_bytes = size * len(left) // max(1, len(entries))
+    left.sort(key=entry_key(partition_fields))
+    return write_parts(left, max(1, left_bytes // plan.part_bytes))
+
+
+def _merge_slice(
+    plan: ManifestMergePlan,
+    chosen: KeySlice,
+    partition_fields: Sequence[DataField],
+    read: ReadManifest,
+    write_parts: WriteParts,
 ) -> MergedGroup:
-    before = [manifest.file_name for manifest in group]
-    left = cancel_entries([entry for name in before for entry in read(name)])
-    adds = [entry for entry in left if entry.kind is FileKind.ADD]
-    # DELETEs whose ADDs are in large manifests outside of the group.
-    unmatched = {entry.identity: entry for entry in left if entry.kind is FileKind.DELETE}
-    members = set(before)
-    for manifest in manifests:
-        if manifest.file_name in members or not _may_hold(manifest, unmatched.values()):
-            continue
+    key_of = entry_key(partition_fields)
+    inside: list[ManifestEntry] = []
+    rest: dict[str, ManifestFileMeta] = {}
+    size = 0
+    for manifest in chosen.manifests:
         entries = read(manifest.file_name)
-        kept = [entry for entry in entries if entry.identity not in unmatched]
-        # Only a manifest that has such an ADD is rewritten.
-        if len(kept) < len(entries):
-            before.append(manifest.file_name)
-            adds.extend(kept)
-    # The DELETEs are dropped: the base list names all manifests before a commit, so an ADD that is in
-    # none of these is in no manifest at all.
-    return MergedGroup(before=frozenset(before), after=tuple(write(adds)))
-
-
-def _may_hold(manifest: ManifestFileMeta, deletes: Iterable[ManifestEntry]) -> bool:
-    """Return whether the bucket bounds of a manifest admit one of the deletes."""
-    low, high = manifest.min_bucket, manifest.max_bucket
-    if low is None or high is None:
-        return any(True for _ in deletes)
-    return any(low <= entry.bucket <= high for entry in deletes)
+        of_slice = [chosen.holds(key_of(entry)) for entry in entries]
+        inside += [entry for entry, is_in in zip(entries, of_slice, strict=True) if is_in]
+        outside = [entry for entry, is_in in zip(entries, of_slice, strict=True) if not is_in]
+        size += manifest.file_size * sum(of_slice) // max(1, len(entries))
+        if outside:
+            outside.sort(key=key_of)
+            [rest[manifest.file_name]] = write_parts(outside, 1)
+    # The slice has every settled manifest with keys of its range, and the tail is newer. So a DELETE whose ADD is not
+    # among these entries is that of a file that is in no manifest at all.
+    left = [entry for entry in cancel_entries(inside) if entry.kind is FileKind.ADD]
+    size = size * len(left) // max(1, len(inside))
+    left.sort(key=key_of)
+    return MergedGroup(
+        before=frozenset(manifest.file_name for manifest in chosen.manifests),
+        after=tuple(write_parts(left, max(1, size // plan.part_bytes))),
+        rest=rest,
+    )

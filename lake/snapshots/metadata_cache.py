@@ -14,6 +14,7 @@ from braid.lake.files.object_store.store import ObjectStoreFileIO
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.files.storage.local import LocalFileIO
 from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.null_counts import counts_bytes
 from braid.lake.format.statistics import SimpleStats
 from braid.lake.snapshots.lru_cache import LruCache
 
@@ -76,11 +77,17 @@ def _entry_bytes(entry: ManifestEntry) -> int:
     file = entry.file
     variable = len(entry.partition) + len(file.min_key) + len(file.max_key)
     variable += len(file.embedded_file_index or b"")
-    return _ENTRY_BYTES + variable + _stats_bytes(file.key_stats) + _stats_bytes(file.value_stats)
+    return (
+        _ENTRY_BYTES
+        + variable
+        + statistics_bytes(file.key_stats)
+        + statistics_bytes(file.value_stats)
+    )
 
 
-def _stats_bytes(stats: SimpleStats) -> int:
-    return len(stats.min_values) + len(stats.max_values) + 8 * len(stats.null_counts)
+def statistics_bytes(stats: SimpleStats) -> int:
+    """Return the approximate bytes of statistics, in memory and in a manifest."""
+    return len(stats.min_values) + len(stats.max_values) + counts_bytes(stats.null_counts)
 
 
 def _shared(storage: Hashable) -> MetadataCache:

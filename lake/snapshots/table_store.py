@@ -91,7 +91,12 @@ def table_store(
         new_uuid=new_uuid,
         schemas=SchemaStore(file_io, paths),
         manifests=manifests,
-        live=LiveFiles(manifests),
+        live=LiveFiles(
+            manifests,
+            partition_fields=schema.partition_fields,
+            # Compactions look for expired rows in every file again and again.
+            keeps_statistics=schema.table_options.record_level_time_field is not None,
+        ),
         vectors=VectorStore(file_io, paths),
         file_indexes=FileIndexStore(file_io),
     )

@@ -1,7 +1,8 @@
 """An opened table: its newest known schema, stores and caches, and the reads of metadata that its operations share."""
 
 import random as random_module
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from uuid import UUID, uuid4
@@ -17,11 +18,13 @@ from braid.lake.format.indexes.index_manifest import IndexManifestEntry
 from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.schema import TableSchema, check_supported
 from braid.lake.format.snapshot import Snapshot
+from braid.lake.format.statistics import ReducedStats
 from braid.lake.options.table_options import DYNAMIC_BUCKET
 from braid.lake.read.lookup.copy_store import CopyStore
 from braid.lake.snapshots.deletion_vectors import vector_entries
 from braid.lake.snapshots.lease import LEASE_MS
 from braid.lake.snapshots.lease_keeper import LeaseKeeper
+from braid.lake.snapshots.live_state import LiveEntries
 from braid.lake.snapshots.live_table import LiveTable
 from braid.lake.snapshots.manifest_store import ManifestGone
 from braid.lake.snapshots.metadata_cache import MetadataCache
@@ -189,8 +192,53 @@ class OpenedTable:
 
     def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
         """Return the live files of a snapshot (see `Table.live_files`)."""
+        return list(self.live_entries(snapshot))
+
+    def live_entries(self, snapshot: Snapshot) -> LiveEntries:
+        """Return the live files of a snapshot as `live_files` does, without a copy."""
+        with self._gone_is_corrupt(snapshot):
+            return LiveEntries(self.store.live.state(snapshot))
+
+    def whole(self, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+        """Return entries with whole statistics, in their order, without those that are not live any more.
+
+        Raises:
+            CorruptData: A manifest is damaged.
+        """
+        if not any(isinstance(entry.file.value_stats, ReducedStats) for entry in entries):
+            return list(entries)
+        while True:
+            snapshot = self.latest_snapshot()
+            if snapshot is None:
+                return []
+            try:
+                parts = list(self.store.live.whole(snapshot, entries))
+            except ManifestGone:
+                # Only a snapshot with a successor expires, so there is a newer one.
+                continue
+            found = {entry.identity: entry for part in parts for entry in part}
+            return [found[entry.identity] for entry in entries if entry.identity in found]
+
+    def whole_in(
+        self, snapshot: Snapshot, entries: Sequence[ManifestEntry]
+    ) -> Iterator[list[ManifestEntry]]:
+        """Yield entries of a snapshot with whole statistics, in parts and in any order.
+
+        Raises:
+            LeaseLost: The snapshot has expired.
+            CorruptData: A manifest is damaged.
+        """
         try:
-            return self.store.live.entries(snapshot)
+            yield from self.store.live.whole(snapshot, entries)
+        except ManifestGone as error:
+            self.keeper.raise_if_expired(snapshot, error)
+            raise
+
+    @contextmanager
+    def _gone_is_corrupt(self, snapshot: Snapshot) -> Iterator[None]:
+        """Raise CorruptData for an absent manifest of a snapshot that exists."""
+        try:
+            yield
         except ManifestGone as error:
             # Expiry removes the snapshot before its manifests.
             if not self.store.snapshots.exists(snapshot.id):
@@ -222,7 +270,7 @@ class OpenedTable:
     def live_of(self, snapshot: Snapshot) -> LiveTable:
         """Return what is live in a snapshot."""
         return LiveTable(
-            entries=self.live_files(snapshot), vectors=vector_entries(self.indexes_of(snapshot))
+            entries=self.live_entries(snapshot), vectors=vector_entries(self.indexes_of(snapshot))
         )
 
     @adds_table_to_errors
@@ -266,6 +314,13 @@ class OpenedTable:
         check_supported(schema)
         return schema
 
+    def had_other_buckets(self, schema: TableSchema) -> bool:
+        """Return whether a schema before this one has another number of buckets."""
+        return any(
+            self.store.schemas.get(number).table_options.bucket != schema.table_options.bucket
+            for number in range(schema.id)
+        )
+
     def older_schemas(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> OlderSchemas:
         """Return the schemas of files that were written with other columns than the schema's, by id.
 
@@ -277,7 +332,11 @@ class OpenedTable:
             CorruptData: A schema cannot be read.
         """
         # Schemas that differ in options or comments alone need no mapping of columns.
-        ids = {entry.file.schema_id for entry in entries} - {schema.id}
+        if isinstance(entries, LiveEntries):
+            found = entries.state.schema_ids
+        else:
+            found = frozenset(entry.file.schema_id for entry in entries)
+        ids = found - {schema.id}
         others = {number: self.store.schemas.get(number) for number in sorted(ids)}
         return {
             number: other for number, other in others.items() if not is_same_shape(other, schema)

@@ -99,26 +99,33 @@ def encode_null_counts(out: list[bytes], counts: Sequence[int | None]) -> None:
 
 
 class AvroDecoder:
-    """Reads values in sequence; raises IndexError if the bytes end early."""
+    """Reads values in sequence; raises IndexError if the bytes end early.
 
-    __slots__ = ("_data", "_position")
+    Attributes:
+        data: The bytes.
+        position: Index of the next byte.
+    """
+
+    __slots__ = ("_texts", "data", "position")
 
     def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._position = 0
+        self.data = data
+        self.position = 0
+        # The last array of strings: entries of one writer repeat it, and thousands of columns take long to decode.
+        self._texts: tuple[bytes, tuple[str, ...]] | None = None
 
     @property
     def is_at_end(self) -> bool:
         """Return whether the position is exactly at the end of the bytes."""
-        return self._position == len(self._data)
+        return self.position == len(self.data)
 
     def long(self) -> int:
         """Return a long or int."""
-        data, position = self._data, self._position
+        data, position = self.data, self.position
         byte = data[position]
         position += 1
         if byte < 0x80:
-            self._position = position
+            self.position = position
             return (byte >> 1) ^ -(byte & 1)
         number, shift = byte & 0x7F, 7
         while True:
@@ -128,35 +135,33 @@ class AvroDecoder:
             if byte < 0x80:
                 break
             shift += 7
-        self._position = position
+        self.position = position
         return (number >> 1) ^ -(number & 1)
 
     def byte_string(self) -> bytes:
         """Return bytes."""
         # Most strings are shorter than 64 bytes, so their length takes one byte.
-        start = self._position + 1
-        length = self._data[start - 1]
+        start = self.position + 1
+        length = self.data[start - 1]
         if length < 0x80 and not length & 1:
             length >>= 1
         else:
             length = self.long()
-            start = self._position
+            start = self.position
         end = start + length
-        if length < 0 or end > len(self._data):
-            text = f"{length} bytes at offset {start} are not within {len(self._data)} bytes"
+        if length < 0 or end > len(self.data):
+            text = f"{length} bytes at offset {start} are not within {len(self.data)} bytes"
             raise IndexError(text)
-        self._position = end
-        return self._data[start:end]
+        self.position = end
+        return self.data[start:end]
 
     def fixed(self, length: int) -> bytes:
         """Return exactly `length` bytes."""
-        data = self._data[self._position : self._position + length]
+        data = self.data[self.position : self.position + length]
         if len(data) < length:
-            text = (
-                f"{length} bytes at offset {self._position} are not within {len(self._data)} bytes"
-            )
+            text = f"{length} bytes at offset {self.position} are not within {len(self.data)} bytes"
             raise IndexError(text)
-        self._position += length
+        self.position += length
         return data
 
     def string(self) -> str:
@@ -165,8 +170,8 @@ class AvroDecoder:
 
     def is_present(self) -> bool:
         """Return the branch of a `["null", T]`: False for null, True before the value."""
-        branch = self._data[self._position]
-        self._position += 1
+        branch = self.data[self.position]
+        self.position += 1
         if branch not in (0, 2):
             text = f"found branch {branch >> 1} of a union that has two types"
             raise IndexError(text)
@@ -175,6 +180,57 @@ class AvroDecoder:
     def optional_long(self) -> int | None:
         """Return a `["null", "long"]`."""
         return self.long() if self.is_present() else None
+
+    def skip_optional_longs(self, count: int) -> None:
+        """Advance past some `["null", "long"]`."""
+        data, position = self.data, self.position
+        for _ in range(count):
+            branch = data[position]
+            position += 1
+            if branch == 2:
+                while data[position] >= 0x80:
+                    position += 1
+                position += 1
+            elif branch:
+                text = f"found branch {branch >> 1} of a union that has two types"
+                raise IndexError(text)
+        self.position = position
+
+    def skip_longs(self, count: int) -> None:
+        """Advance past some longs or ints."""
+        data, position = self.data, self.position
+        for _ in range(count):
+            while data[position] >= 0x80:
+                position += 1
+            position += 1
+        self.position = position
+
+    def skip_bytes(self) -> None:
+        """Advance past bytes or a string."""
+        position = self.position
+        length = self.data[position]
+        if length < 0x80 and not length & 1:
+            # The usual case: fewer than 64 bytes.
+            self.position = end = position + 1 + (length >> 1)
+            if end > len(self.data):
+                text = f"{length >> 1} bytes at offset {position} are not within the data"
+                raise IndexError(text)
+            return
+        length = self.long()
+        if length < 0 or self.position + length > len(self.data):
+            text = f"{length} bytes at offset {self.position} are not within {len(self.data)} bytes"
+            raise IndexError(text)
+        self.position += length
+
+    def skip_strings(self) -> None:
+        """Advance past an array of strings."""
+        known = self._texts
+        if known is not None and self.data.startswith(known[0], self.position):
+            self.position += len(known[0])
+            return
+        while count := self.block_count():
+            for _ in range(count):
+                self.skip_bytes()
 
     def optional_bytes(self) -> bytes | None:
         """Return a `["null", "bytes"]`."""
@@ -186,10 +242,17 @@ class AvroDecoder:
 
     def strings(self) -> tuple[str, ...]:
         """Return an array of strings."""
+        start, known = self.position, self._texts
+        if known is not None and self.data.startswith(known[0], start):
+            self.position += len(known[0])
+            return known[1]
         texts: list[str] = []
         while count := self.block_count():
             texts.extend([self.string() for _ in range(count)])
-        return tuple(texts)
+        found = tuple(texts)
+        if texts:
+            self._texts = self.data[start : self.position], found
+        return found
 
     def optional_strings(self) -> tuple[str, ...] | None:
         """Return a `["null", array of strings]`."""
@@ -206,12 +269,12 @@ class AvroDecoder:
         """Return an array of `["null", "long"]`."""
         counts: list[int | None] = []
         while count := self.block_count():
-            end = self._position + 2 * count
-            chunk = self._data[self._position : end]
+            end = self.position + 2 * count
+            chunk = self.data[self.position : end]
             # The usual case: every count is present and from 0 to 63. Then every second byte is a count, and
             # the whole chunk is decoded without a loop.
             if chunk[0::2] == PRESENT * count and len(chunk) == 2 * count and chunk.isascii():
-                self._position = end
+                self.position = end
                 counts.extend(chunk[1::2].translate(_HALVED))
             else:
                 counts.extend([self.optional_long() for _ in range(count)])

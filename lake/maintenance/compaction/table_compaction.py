@@ -21,7 +21,7 @@ unknown whether the commit happened.
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from braid.lake.commit.committer import TableCommitter
@@ -30,11 +30,13 @@ from braid.lake.files.best_effort_delete import delete_best_effort
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.bucket import BucketId
 from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.data_file import DataFileMeta
 from braid.lake.format.indexes.index_manifest import IndexManifestEntry
 from braid.lake.format.manifest import FileIdentity, ManifestEntry
 from braid.lake.format.partition_path import partition_directory
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import CommitKind
+from braid.lake.lsm.compaction_pick import CompactionUnit
 from braid.lake.lsm.compaction_plan import plan_compaction
 from braid.lake.lsm.levels import Levels, levels_of
 from braid.lake.maintenance.compaction.bucket_compaction import BucketCompactor
@@ -42,6 +44,7 @@ from braid.lake.maintenance.compaction.compaction_picks import Pick
 from braid.lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
 from braid.lake.maintenance.compaction.planned_bucket import PlannedBucket
 from braid.lake.snapshots.deletion_vectors import VectorStore
+from braid.lake.snapshots.live_state import by_bucket
 from braid.lake.snapshots.live_table import LiveTable
 
 logger = logging.getLogger(__name__)
@@ -84,6 +87,8 @@ class TableCompaction:
         committer: Committer of the table.
         newest: Reads the live files and deletion vectors of the newest snapshot.
         commit_user: Commit user of the snapshots.
+        whole: Returns live entries with whole statistics, in their order.
+        needs_statistics: Whether picks depend on value statistics: those of expired rows do.
     """
 
     file_io: FileIO
@@ -95,6 +100,8 @@ class TableCompaction:
     committer: TableCommitter
     newest: Callable[[], LiveTable]
     commit_user: str
+    whole: Callable[[Sequence[ManifestEntry]], Sequence[ManifestEntry]]
+    needs_statistics: bool
 
     def run(self, live: LiveTable) -> CompactionResult:
         """Compact the buckets of a snapshot and commit.
@@ -155,11 +162,8 @@ class TableCompaction:
 
     def plan(self, live: LiveTable) -> Iterator[PlannedBucket]:
         """Yield the buckets that have something to compact, with their plans; writes nothing."""
-        members: defaultdict[BucketId, list[ManifestEntry]] = defaultdict(list)
-        for entry in live.entries:
-            members[entry.partition, entry.bucket].append(entry)
-        for bucket_id, entries in members.items():
-            work = self._plan_bucket(bucket_id, entries, live.vectors.get(bucket_id))
+        for bucket_id, entries in by_bucket(live.entries).items():
+            work = self._plan_bucket(bucket_id, tuple(entries), live.vectors.get(bucket_id))
             if work is not None:
                 yield work
 
@@ -174,6 +178,8 @@ class TableCompaction:
             # A rewrite under this older schema would lose the values of new columns. The next
             # compaction opens the table with the newer schema.
             return None
+        if self.needs_statistics:
+            entries = self.whole(entries)
         options = self.schema.table_options
         levels = levels_of([entry.file for entry in entries], options)
         try:
@@ -189,6 +195,13 @@ class TableCompaction:
         unit = self.pick(bucket_id, levels, frozenset(vectors.vectors))
         if unit is None:
             return None
+        # New entries are made from those of the files, so these have their whole statistics from here on.
+        whole = self.whole(entries)
+        if len(whole) < len(entries):
+            # Another process has replaced files meanwhile.
+            return None
+        levels = levels_of([entry.file for entry in whole], options)
+        unit = _of_files(unit, levels.files)
         plan = plan_compaction(
             unit, levels, self.schema.key_fields, options, expired=self.expired(levels)
         )
@@ -310,6 +323,16 @@ class TableCompaction:
         """Delete new files of buckets; orphan cleaning finds those that cannot be deleted."""
         for compacted in buckets:
             delete_best_effort(self.file_io, compacted.paths)
+
+
+def _of_files(unit: CompactionUnit, files: Sequence[DataFileMeta]) -> CompactionUnit:
+    """Return a unit with other metadata of its files."""
+    known = {(file.file_name, file.level): file for file in files}
+    runs = tuple(
+        replace(run, files=tuple(known[file.file_name, file.level] for file in run.files))
+        for run in unit.runs
+    )
+    return replace(unit, runs=runs)
 
 
 def _result(

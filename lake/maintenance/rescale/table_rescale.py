@@ -73,6 +73,7 @@ class TableRescale:
         vectors: Reads deletion vectors.
         committer: Committer of the table.
         newest: Reads the newest snapshot and its live files.
+        whole: Returns live entries with whole statistics, in their order.
         commit_user: Commit user of the snapshots.
         clock: Gives the creation time of the schema.
     """
@@ -85,6 +86,7 @@ class TableRescale:
     vectors: VectorStore
     committer: TableCommitter
     newest: Callable[[], tuple[Snapshot | None, LiveTable]]
+    whole: Callable[[Sequence[ManifestEntry]], Sequence[ManifestEntry]]
     commit_user: str
     clock: Clock
     _done: dict[frozenset[FileIdentity], RescaledUnit] = field(default_factory=dict, init=False)
@@ -198,7 +200,11 @@ class TableRescale:
         """Rewrite a unit, unless another process has replaced its files meanwhile."""
         begun = len(self.writer.written)
         try:
-            self._done[unit.inputs] = self.writer.rewrite(unit)
+            # New entries are made from those of the files.
+            whole = tuple(self.whole(unit.entries))
+            if len(whole) < len(unit.entries):
+                return
+            self._done[unit.inputs] = self.writer.rewrite(replace(unit, entries=whole))
         except CorruptData:
             # Files are immutable, so an absent one can only have been replaced and then removed by
             # expiry. The next round plans the unit as it is then.

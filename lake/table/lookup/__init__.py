@@ -6,5 +6,5 @@
 | `snapshot_history` | the files of a snapshot as they were before compactions |
 | `value_lookup` | rows by the values of other columns |
 | `lookup_keys`, `key_columns` | keys in the table's types |
-| `key_routing`, `key_partitions` | buckets and partitions of keys |
+| `key_routing`, `key_partitions`, `key_buckets` | buckets and partitions of keys, with and without the table's files |
 """

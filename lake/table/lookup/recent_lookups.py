@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Final, Generic, TypeVar
 
+from braid.lake.format.bucket import BucketId
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
 from braid.lake.options.table_options import TableOptions
@@ -14,6 +15,9 @@ from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 
 SNAPSHOTS_MAX: Final = 4
 """Number of lookups that are kept; all lookups share the copies of files, kept or not."""
+
+BUCKET_LOOKUPS_MAX: Final = 64
+"""Number of lookups of a few buckets that are kept."""
 
 ValueT = TypeVar("ValueT")
 
@@ -26,6 +30,11 @@ class RecentValues(Generic[ValueT]):
         self._values_max = values_max
         self._recent: OrderedDict[Hashable, ValueT] = OrderedDict()
         self._lock = threading.Lock()
+
+    def has(self, key: Hashable) -> bool:
+        """Return whether there is a value of a key."""
+        with self._lock:
+            return key in self._recent
 
     def get(self, key: Hashable, make: Callable[[], ValueT]) -> ValueT:
         """Return the value of a key; `make` is called for one that is new."""
@@ -66,6 +75,7 @@ class RecentLookups:
             idle_seconds=options.lookup_cache_file_retention_ms / 1_000,
         )
         self._recent: RecentValues[SnapshotLookup] = RecentValues()
+        self._of_buckets: RecentValues[SnapshotLookup] = RecentValues(BUCKET_LOOKUPS_MAX)
 
     def at(
         self,
@@ -74,6 +84,7 @@ class RecentLookups:
         make: Callable[[LookupCache], SnapshotLookup],
         *,
         merged: bool = False,
+        buckets: frozenset[BucketId] | None = None,
     ) -> SnapshotLookup:
         """Return the lookup of a snapshot under a schema; `make` is called for one that is new.
 
@@ -82,6 +93,14 @@ class RecentLookups:
             schema: The schema that rows are read under.
             make: Makes the lookup.
             merged: The lookup sees the level 0 that the table hides from readers.
+            buckets: The lookup is of these buckets alone; None: of all.
         """
         # The key has the whole snapshot: after a rollback another snapshot has the same id.
-        return self._recent.get((snapshot, schema.id, merged), lambda: make(self.cache))
+        if buckets is None:
+            return self._recent.get((snapshot, schema.id, merged), lambda: make(self.cache))
+        key = (snapshot, schema.id, merged, buckets)
+        return self._of_buckets.get(key, lambda: make(self.cache))
+
+    def has(self, snapshot: Snapshot, schema: TableSchema) -> bool:
+        """Return whether there is a lookup of all buckets of a snapshot."""
+        return self._recent.has((snapshot, schema.id, False))

@@ -4,7 +4,6 @@ Rows that are expired at the time of the call are left out. Keys and rows are Ar
 """
 
 import threading
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -35,6 +34,7 @@ from braid.lake.read.lookup.python_rows import Row
 from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 from braid.lake.snapshots.deletion_vectors import vector_entries
 from braid.lake.snapshots.lease_keeper import LeaseKeeper
+from braid.lake.snapshots.live_state import by_bucket
 from braid.lake.table.arguments import chosen_columns
 from braid.lake.table.lookup.key_routing import KeyRouting
 from braid.lake.table.lookup.lookup_keys import KeyArrays, LookupKeys
@@ -74,16 +74,18 @@ class SnapshotLookup:
         self._expiry = row_expiry(schema)
         self._clock = clock
         self._keys = LookupKeys(schema)
-        self._members: defaultdict[BucketId, list[ManifestEntry]] = defaultdict(list)
-        for entry in source.entries:
-            if source.sees(entry):
-                self._members[entry.partition, entry.bucket].append(entry)
+        self._members = by_bucket(
+            source.entries
+            if source.sees_all
+            else [entry for entry in source.entries if source.sees(entry)]
+        )
         self._buckets: dict[BucketId, BucketRows] = {}
         self._last_columns = schema.field_names
         self._lock = threading.Lock()
         # All files of a bucket were routed for one count: a rescale replaces a partition at once.
         total_buckets = {
-            bucket_id: members[0].total_buckets for bucket_id, members in self._members.items()
+            bucket_id: next(iter(members)).total_buckets
+            for bucket_id, members in self._members.items()
         }
         self._routing = KeyRouting(total_buckets, schema)
         self._point_keys = (

@@ -19,6 +19,8 @@ from braid.lake.maintenance.compaction.compaction_picks import (
 from braid.lake.maintenance.compaction.compaction_result import CompactionResult
 from braid.lake.maintenance.compaction.table_compaction import TableCompaction
 from braid.lake.merge.fold import Machine
+from braid.lake.merge.row_expiry import row_expiry
+from braid.lake.snapshots.live_state import by_bucket
 from braid.lake.snapshots.live_table import LiveTable
 from braid.lake.table.opened_table import OpenedTable
 from braid.lake.table.operations.iceberg import publish_or_log
@@ -73,9 +75,9 @@ def buckets_to_compact(
         machine=Machine.COLUMN,
     )
     due = {(work.partition, work.bucket): None for work in compaction.plan(live)}
-    present = {(entry.partition, entry.bucket) for entry in live.entries}
+    present = by_bucket(live.entries)
     found = {bucket: memory.states.get(bucket) for bucket in due}
-    assert found.keys() <= present, "only buckets with files are compacted"
+    assert all(bucket in present for bucket in found), "only buckets with files are compacted"
     memory.states = {
         bucket: state
         for bucket, state in {**trial.states, **found}.items()
@@ -129,6 +131,8 @@ def table_compaction(
         committer=table.committer(),
         newest=lambda: table.newest_live()[1],
         commit_user=commit_user or str(store.new_uuid()),
+        whole=table.whole,
+        needs_statistics=row_expiry(schema) is not None,
     )
 
 

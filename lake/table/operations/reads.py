@@ -1,11 +1,14 @@
 """Reads of an opened table: scans, changes and lookups, whose state or range is fixed at the call, and schemas."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Final
 
 import pyarrow as pa
 
 from braid.lake.files.data_files import ReadCounters
+from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.fold import Machine
 from braid.lake.merge.row_expiry import row_expiry
@@ -13,7 +16,10 @@ from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.lookup.python_rows import Row
 from braid.lake.read.predicate import Condition
 from braid.lake.read.snapshot_changes import ChangesMode
+from braid.lake.snapshots.manifest_store import ManifestGone
 from braid.lake.table.arguments import check_names, check_scan, checked_mode, chosen_columns
+from braid.lake.table.lookup.key_buckets import own_buckets
+from braid.lake.table.lookup.lookup_keys import KeyArrays, LookupKeys
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 from braid.lake.table.opened_table import OpenedTable
 from braid.lake.table.read.changes import Changes
@@ -22,6 +28,9 @@ from braid.lake.table.read.scan import Scan
 from braid.lake.table.read.snapshot_source import SnapshotSource
 from braid.lake.table.read_at import ReadAt, SnapshotRef
 from braid.lake.table.readable_state import ReadableState, find_state
+
+_BUCKETS_ALONE: Final = 16
+"""Buckets that are planned alone at most; for more, all files of the table are."""
 
 
 def scan(
@@ -105,7 +114,9 @@ def get(
     if columns is not None:
         check_names("columns", columns)
     names = (*_names_of(key), *(columns or ()))
-    return _lookup(table, _state_with(table, ReadAt.of(at), names)).get(key, columns=columns)
+    state = _state_with(table, ReadAt.of(at), names)
+    found = _lookup_of(table, state, lambda: LookupKeys(state.schema).from_values([key]))
+    return found.get(key, columns=columns)
 
 
 def lookup(
@@ -119,7 +130,9 @@ def lookup(
     if columns is not None:
         check_names("columns", columns)
     names = (*_names_of(keys), *(columns or ()))
-    return _lookup(table, _state_with(table, ReadAt.of(at), names)).rows(keys, columns=columns)
+    state = _state_with(table, ReadAt.of(at), names)
+    found = _lookup_of(table, state, lambda: LookupKeys(state.schema).from_arrow(keys))
+    return found.rows(keys, columns=columns)
 
 
 def lookup_at(
@@ -145,6 +158,41 @@ def all_schemas(table: OpenedTable) -> list[TableSchema]:
     """Return all schemas (see `Table.schemas`)."""
     schemas = table.store.schemas
     return [schemas.get(schema_id) for schema_id in schemas.ids()]
+
+
+def _lookup_of(
+    table: OpenedTable, state: ReadableState, keys: Callable[[], KeyArrays]
+) -> SnapshotLookup:
+    """Return a lookup of a state that has the files of some keys.
+
+    Of a large table whose files are not known yet only the buckets of the keys are planned.
+    """
+    live, snapshot, schema = table.store.live, state.snapshot, state.schema
+    if snapshot is None or table.lookups.has(snapshot, schema):
+        return _lookup(table, state)
+    try:
+        if not live.is_large(snapshot) or live.cached_state(snapshot) is not None:
+            return _lookup(table, state)
+        wanted = own_buckets(keys(), schema)
+        if wanted is None or len(wanted) > _BUCKETS_ALONE:
+            return _lookup(table, state)
+        entries = live.of_buckets(snapshot, wanted)
+    except ManifestGone:
+        # Reported with what is known of the snapshot.
+        return _lookup(table, state)
+    # Files that were routed for another count: the keys are in other buckets.
+    if any(entry.total_buckets != schema.table_options.bucket for entry in entries):
+        return _lookup(table, state)
+    # Where a bucket has no files, the other buckets of its partition may be of another count.
+    found = {(entry.partition, entry.bucket) for entry in entries}
+    if found != set(wanted) and table.had_other_buckets(schema):
+        return _lookup(table, state)
+
+    def make(cache: LookupCache) -> SnapshotLookup:
+        source = _source(table, state, entries=entries)
+        return SnapshotLookup(source, cache, table.keeper, clock=table.store.clock)
+
+    return table.lookups.at(snapshot, schema, make, buckets=frozenset(wanted))
 
 
 def _lookup(table: OpenedTable, state: ReadableState, *, merged: bool = False) -> SnapshotLookup:
@@ -184,11 +232,18 @@ def _with_names(table: OpenedTable, newest: TableSchema, names: Iterable[object]
     return table.store.schema
 
 
-def _source(table: OpenedTable, state: ReadableState, *, merged: bool = False) -> SnapshotSource:
-    """Return the files of a state, and how they are to be read."""
+def _source(
+    table: OpenedTable,
+    state: ReadableState,
+    *,
+    merged: bool = False,
+    entries: Sequence[ManifestEntry] | None = None,
+) -> SnapshotSource:
+    """Return the files of a state, or some of them, and how they are to be read."""
     store = table.store
     snapshot, schema = state.snapshot, state.schema
-    entries = () if snapshot is None else table.live_files(snapshot)
+    if entries is None:
+        entries = () if snapshot is None else table.live_entries(snapshot)
     return SnapshotSource(
         file_io=store.file_io,
         paths=store.paths,
@@ -200,6 +255,7 @@ def _source(table: OpenedTable, state: ReadableState, *, merged: bool = False) -
         vectors=store.vectors,
         file_indexes=store.file_indexes,
         merged=merged,
+        whole=None if snapshot is None else partial(table.whole_in, snapshot),
     )
 
 

@@ -80,6 +80,7 @@ def _rescale(table: OpenedTable, buckets: int, *, user: str) -> TableRescale:
         vectors=store.vectors,
         committer=committer,
         newest=table.newest_live,
+        whole=table.whole,
         commit_user=user,
         clock=store.clock,
     )

@@ -69,20 +69,25 @@ class Scan(SnapshotRows):
             older_schemas=source.older_schemas,
             live=self.live,
             merged=source.merged,
+            whole=source.whole,
         )
 
     @adds_table_to_errors
     def plan(self) -> ScanPlan:
-        """Return the plan of the files to read; planned once, no I/O.
+        """Return the plan of the files to read; planned once.
+
+        Without I/O, except where a large table is restricted by columns outside of the key: then
+        manifests are read for their statistics.
 
         Raises:
             UnsupportedFeature: A bucket has several index files of deletion vectors.
+            LeaseLost: The snapshot has expired, so that statistics cannot be read.
         """
         return self._plan
 
     @adds_table_to_errors
     def splits(self, *, target_bytes: int | None = None) -> tuple[Split, ...]:
-        """Return parts of the scan that can be read in any order, in any process; no I/O.
+        """Return parts of the scan that can be read in any order, in any process; I/O as `plan`.
 
         Each part is a bucket, or some sections of a bucket; no key is in two sections of a bucket.
         Serialised, a split takes a few hundred bytes per file.
@@ -113,7 +118,7 @@ class Scan(SnapshotRows):
                 expires.
         """
         return SplitReader(
-            source=replace(self.source, entries=(), indexes=()),
+            source=replace(self.source, entries=(), indexes=(), whole=None),
             columns=self.columns,
             where=self.where,
             batch_rows=self.batch_rows,

@@ -1,6 +1,6 @@
 """Inputs for reading one snapshot: its files, and the stores that read them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from braid.lake.files.column_mapping import OlderSchemas
@@ -43,6 +43,7 @@ class SnapshotSource:
         vectors: Reads deletion vectors.
         file_indexes: Reads the indexes of data files.
         merged: Level 0 is read, too, where the table hides it from readers.
+        whole: Yields entries with whole statistics, in parts and in any order; None: the entries have them.
     """
 
     file_io: FileIO
@@ -55,14 +56,20 @@ class SnapshotSource:
     vectors: VectorStore
     file_indexes: FileIndexStore
     merged: bool = False
+    whole: Callable[[Sequence[ManifestEntry]], Iterator[Sequence[ManifestEntry]]] | None = None
 
     def sees(self, entry: ManifestEntry) -> bool:
         """Return whether the rows of a file are read."""
         return self.merged or is_visible(entry, self.schema)
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether the rows of every file are read."""
+        return self.merged or not self.schema.table_options.hides_level_0
+
     def hidden(self) -> HiddenRecords | None:
         """Return what is committed but not read, because the table hides level 0; None if every file is read."""
-        if self.merged or not self.schema.table_options.hides_level_0:
+        if self.sees_all:
             return None
         counts = [entry.file.row_count for entry in self.entries if not self.sees(entry)]
         return HiddenRecords(files=len(counts), records=sum(counts))

