@@ -88,6 +88,8 @@ class LetterDesk:
         self._questions = LetterQuestions(file_io, warehouse)
         self._hide = without_warehouse(warehouse)
         self._served: Served = {}
+        # Of these, those with a replay to carry out, by its id: chosen once, not at each look.
+        self._requested: Mapping[str, tuple[str, TableDocument, StreamEntry]] = {}
         # By request: when a replay is tried again, and results that are not recorded yet.
         self._retry_ms: dict[str, int] = {}
         self._unrecorded: dict[str, ReplayResult] = {}
@@ -113,6 +115,11 @@ class LetterDesk:
     def set_streams(self, served: Served) -> None:
         """Set the streams that are served from now on; for any thread."""
         self._served = served
+        self._requested = {
+            entry.replay.id: (key, document, entry)
+            for key, (document, entry) in served.items()
+            if entry.replay is not None and entry.replay.result is None
+        }
 
     def ask_to_stop(self) -> None:
         """Ask the threads to end; a replay ends after the commit under way."""
@@ -164,11 +171,7 @@ class LetterDesk:
             return LetterPage(error=_one_line(error))
 
     def _replay_all(self) -> None:
-        requested = {
-            entry.replay.id: (key, document, entry)
-            for key, (document, entry) in self._served.items()
-            if entry.replay is not None and entry.replay.result is None
-        }
+        requested = self._requested
         self._retry_ms = {one: at for one, at in self._retry_ms.items() if one in requested}
         self._unrecorded = {one: got for one, got in self._unrecorded.items() if one in requested}
         for request, (key, document, entry) in requested.items():

@@ -12,7 +12,7 @@ from braid.pipelines.settings import RunnerSettings
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stream_holders import StreamHolders
-from braid.schemas import RunnerProgress, StreamState
+from braid.schemas import DesiredState, RunnerProgress, StreamState
 from tests.support.waiting import wait_until
 from tests.unit.pipelines.stream.test_stream_supervisor import DOCUMENT, StubStarter
 
@@ -145,3 +145,45 @@ def test_a_clock_that_is_set_back_delays_no_report() -> None:
         finally:
             stop.set()
         running.result()
+
+
+def test_a_runner_that_ends_leaves_its_stream_to_another_and_keeps_its_report() -> None:
+    clock, file_io = ManualClock(), MemoryFileIO()
+    registry, progress = RegistryStore(file_io, "/w", clock), ProgressStore(file_io, "/w", clock)
+    version = registry.put_table(DOCUMENT, expected_version=None)
+    quick = replace(SETTINGS, poll_ms=1, progress_ms=1, maintains=False, drain_seconds=0)
+
+    def start(name: str) -> tuple[threading.Event, threading.Thread]:
+        settings, stop = replace(quick, name=name), threading.Event()
+        runner = Runner(settings, starter=StubStarter(), file_io=file_io, clock=clock)
+        thread = threading.Thread(target=runner.run, args=(stop,))
+        thread.start()
+        return stop, thread
+
+    def states() -> dict[str, StreamState]:
+        reports = progress.read_all().runners
+        return {one.runner: stream.state for one in reports for stream in one.streams.values()}
+
+    first = start("a")
+    try:
+        wait_until(lambda: states() == {"a": StreamState.RUNNING})
+        second = start("b")
+        first[0].set()
+        wait_until(lambda: states().get("b") is StreamState.RUNNING)
+        assert states()["a"] is StreamState.UNASSIGNED
+        entry = DOCUMENT.streams["s"].model_copy(update={"desired_state": DesiredState.STOPPED})
+        stopped = DOCUMENT.model_copy(update={"streams": {"s": entry}})
+        registry.put_table(stopped, expected_version=version)
+        wait_until(lambda: states()["b"] is StreamState.STOPPED)
+        holder = StreamHolders(file_io, "/w", clock).holder("db.t", "s")
+        second[0].set()
+        second[1].join()
+        second = start("b")
+        wait_until(lambda: StreamHolders(file_io, "/w", clock).is_alive("b", ttl_ms=15_000))
+        wait_until(lambda: states().get("b") is StreamState.STOPPED)
+    finally:
+        for stop, thread in (first, second):
+            stop.set()
+            thread.join()
+
+    assert holder is None

@@ -4,7 +4,7 @@ import pytest
 
 from braid.registry.live_fields import can_apply_live, with_live_fields, writes_alike
 from braid.registry.rules.stream_completion import complete_stream
-from braid.schemas import StreamColumn, StreamDefinition, StreamSpec
+from braid.schemas import PlacementSpec, StreamColumn, StreamDefinition, StreamSpec
 from tests.unit.registry.shop import orders
 
 STREAM = complete_stream(orders(), StreamDefinition(topic="topic"), name="sales")
@@ -45,3 +45,10 @@ def test_a_new_trigger_takes_a_new_query() -> None:
 def test_labels_and_owner_concern_no_query() -> None:
     assert writes_alike(STREAM, changed(labels={"team": "payments"}, owner="sales"))
     assert not writes_alike(STREAM, changed(owner="sales", columns_max=7))
+
+
+def test_where_a_stream_runs_concerns_no_query() -> None:
+    moved = changed(placement=PlacementSpec(labels={"zone": "eu"}))
+
+    assert can_apply_live(STREAM, moved)
+    assert writes_alike(STREAM, moved)

@@ -25,6 +25,9 @@ RUNNER = ["runner", "--warehouse", "/w"]
         ([*RUNNER, "--name", "r", "--stream", "a.b/"], "--stream"),
         ([*RUNNER, "--stream", "of-a-runner-without-a-name"], "--stream"),
         ([*RUNNER, "--name", "r", "--memory", "lots"], "--memory"),
+        ([*RUNNER, "--name", "r", "--label", "zone"], "--label"),
+        ([*RUNNER, "--name", "r", "--label", "a=1", "--label", "a=2"], "--label"),
+        ([*RUNNER, "--name", "r", "--label", "no name=1"], "--label"),
         (["runner", "--name", "r", "--warehouse", "hdfs://host/w"], "hdfs"),
         (
             ["service", "--warehouse", "s3://key:secret@bucket/w"],

@@ -21,6 +21,7 @@ from braid.registry.store.stored_documents import (
     OFFSETS_EXPIRED,
     ON_MISSING,
     PART_CONDITIONS,
+    PLACEMENT,
     RECORD_KINDS,
     RECORD_PARTS,
     ROW_TTL,
@@ -55,6 +56,7 @@ from braid.schemas import (
     OnMissing,
     OnOffsetsExpired,
     PendingSchema,
+    PlacementSpec,
     ProtobufFormat,
     RowTtlSpec,
     SequenceGroupSpec,
@@ -445,6 +447,12 @@ def test_a_stream_with_a_budget_of_dead_letters_needs_its_feature() -> None:
 
     assert features_of(bounded) == (DEAD_LETTER_BUDGETS,)
     assert features_of(STREAM, besides=[DEAD_LETTER_BUDGETS]) == ()
+
+
+def test_a_stream_that_requires_labels_of_its_runner_needs_its_feature() -> None:
+    placed = STREAM.model_copy(update={"placement": PlacementSpec(labels={"zone": "eu"})})
+
+    assert features_of(placed) == (PLACEMENT,)
 
 
 @pytest.mark.parametrize("declared", [MaxwellFormat(), CanalFormat()])
