@@ -134,8 +134,13 @@ class Runner:
             if requests is not None:
                 requests.answer_with(self._maintenance.poll_soon)
 
-    def run(self, stop: threading.Event) -> None:
-        """Follow the registry until `stop` is set, then stop every query and return."""
+    def run(self, stop: threading.Event, *, lost: threading.Event | None = None) -> None:
+        """Follow the registry until `stop` is set, then let others take the streams, stop every query and return.
+
+        Args:
+            stop: Asks the runner to end.
+            lost: Set if no query can run any more: then all streams are released at once.
+        """
         self._take_over_reports()
         try:
             self._heartbeat.start(interval_ms=max(self._settings.progress_ms, 1))
@@ -147,7 +152,7 @@ class Runner:
                 self._metrics.not_ready = None if self._is_registry_read else UNREAD
                 stop.wait(self._settings.poll_ms / 1_000)
         finally:
-            self._close()
+            self._close(drains=lost is None or not lost.is_set())
 
     def _step(self) -> None:
         self._follow_registry()
@@ -323,7 +328,10 @@ class Runner:
         """Return the report of now, or the last one; for any thread."""
         hosted = list(self._hosted.items())  # the thread of `run` may add streams meanwhile
         streams = dict(self._kept.reports)
-        streams.update((key, _with_runner(one.supervisor.progress)) for key, one in hosted)
+        streams.update(
+            (key, one.supervisor.progress if has_ended else _with_runner(one.supervisor.progress))
+            for key, one in hosted
+        )
         return self._report(streams, has_ended=has_ended)
 
     def _report(
@@ -358,9 +366,10 @@ class Runner:
         for hosted in self._hosted.values():
             hosted.ask_to_stop()
 
-    def _close(self) -> None:
+    def _close(self, *, drains: bool) -> None:
         self._metrics.not_ready = ENDING
-        self._give_away()
+        if drains:
+            self._give_away()
         # All threads are asked to end before any is waited for: stopping a query takes seconds.
         self._stop_all()
         self._letters.ask_to_stop()

@@ -116,7 +116,7 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
             )
             lost = _stop_without_spark(session, stop)
             if not stop.is_set():
-                runner.run(stop)
+                runner.run(stop, lost=lost)
         finally:
             _end_spark(session)
             end_tracing()
