@@ -8,7 +8,7 @@ from braid.registry.store.superseded_reports import RETENTION_MS
 from braid.service.issuers import Issuer
 from braid.service.limits import RequestLimits
 
-# The time to live of a runner's lease: from then on another runner may have its streams.
+# The time to live of a runner without a heartbeat: from then on another runner may have its streams.
 RUNNER_TIMEOUT_MS = 15_000
 AUDIT_RETENTION_MS = 365 * 24 * 60 * 60 * 1_000
 

@@ -204,7 +204,7 @@ def doctor(
 ) -> None:
     """Check a deployment, and say what to do about each finding. Exits with 1 if something is wrong.
 
-    Through a service: streams, compaction. With --warehouse also the storage, its clock, leases, and Kafka with the topics of streams. Both
+    Through a service: streams, compaction. With --warehouse also the storage, its clock, the holders of streams, and Kafka with the topics of streams. Both
     check this machine: versions, Java, jars, disk.
     """
     from braid.cli.api.connection import Connection

@@ -67,7 +67,7 @@ def _service_findings(connection: Connection) -> Iterator[Finding]:
     yield Finding(
         check="storage",
         level=Level.INFO,
-        found="storage, leases and Kafka are not checked through a service",
+        found="storage, the holders of streams and Kafka are not checked through a service",
         advice="where the warehouse can be reached: braid doctor --warehouse PATH --clusters FILE",
     )
 

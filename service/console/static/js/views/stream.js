@@ -95,7 +95,7 @@ function Trouble({ status }) {
       failure
         ? html`<section class=${status.state === 'FAILED' ? 'problem' : 'note warn'} role="status">
             <h2>${failure.cause}</h2>
-            <p class="small">Since <${Ago} at=${failure.since} />, ${plural(failure.attempts, 'attempt')}.
+            <p class="small">Since <${Ago} at=${failure.since} />, ${plural(failure.attempts, 'attempt')}.${failure.crash_loop ? ' Its starts fail again and again without a commit.' : ''}
               ${failure.next_attempt_at ? ' The runner tries again by itself.' : ' The runner waits until it is corrected: then start the stream.'}</p>
             <${Errors} errors=${failure.errors} />
             ${trace && html`<details><summary>Trace</summary><pre class="small wide" tabindex="0">${trace}</pre></details>`}
