@@ -24,6 +24,7 @@ class RunnerMetrics:
     Attributes:
         registry: All of them.
         commit_attempts: Attempts of the commits of micro-batches.
+        commit_waits: Waits of these commits before their attempts, seconds.
         lost_streams: Streams that others have got although this runner had not let them go.
         not_ready: Why the runner is not ready; None: it is.
     """
@@ -44,6 +45,12 @@ class RunnerMetrics:
             "Attempts of the commits of micro-batches; more than one where another commit was faster.",
             registry=self.registry,
             buckets=_ATTEMPTS,
+        )
+        self.commit_waits = Histogram(
+            "braid_commit_wait_seconds",
+            "Waits of the commits of micro-batches for commits of others; where they are long, too many writers have one table.",
+            registry=self.registry,
+            buckets=_SECONDS,
         )
         self.lost_streams = Counter(
             "braid_streams_lost_total",

@@ -234,6 +234,7 @@ class BatchSink:
                 self._table.follow_schema()
             else:
                 self._metrics.commit_attempts.observe(result.attempts)
+                self._metrics.commit_waits.observe(result.wait_ms / 1_000)
                 return report, result
 
     def _stage(self, name: str) -> AbstractContextManager[None]:
