@@ -20,7 +20,7 @@ A process that dies leaves files that nothing references, which the search for o
 """
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -73,6 +73,7 @@ class _State:
         versions: Versions of the metadata file, newest first.
         base: The newest version of the table's history; None without one.
         read: The manifests of the base.
+        live: The files of the base by name.
     """
 
     schema: TableSchema
@@ -80,12 +81,7 @@ class _State:
     versions: Sequence[int]
     base: IcebergMetadata | None
     read: Sequence[ReadManifest]
-
-    @property
-    def live(self) -> dict[str, IcebergDataFile]:
-        """Return the files of the base by name."""
-        entries = (entry for read in self.read for entry in read.entries)
-        return {entry.file.name: entry.file for entry in entries if entry.is_live}
+    live: Mapping[str, IcebergDataFile]
 
 
 def publish(
@@ -162,8 +158,20 @@ class _Publication:
     ) -> int | None:
         """Publish a snapshot; return the version, None if another process has published meanwhile."""
         base, read = self._base(directory, snapshot, versions)
-        state = _State(schema=schema, snapshot=snapshot, versions=versions, base=base, read=read)
-        live = state.live
+        live = {
+            entry.file.name: entry.file
+            for manifest in read
+            for entry in manifest.entries
+            if entry.is_live
+        }
+        state = _State(
+            schema=schema,
+            snapshot=snapshot,
+            versions=versions,
+            base=base,
+            read=read,
+            live=live,
+        )
         wanted = published_files(self.store.live.entries(snapshot), schema)
         removed = live.keys() - wanted.keys()
         fresh = [entry for name, entry in wanted.items() if name not in live]
