@@ -18,6 +18,7 @@ from tests.support.committing_beside import commit_beside
 from tests.support.doc_examples import ROOT, run_python
 from tests.support.program import fork_server, run_braid
 from tests.support.s3_storage import s3_file_io, s3_settings
+from tests.unit.lake.iceberg.given_metadata import published, top_files
 
 pytestmark = pytest.mark.integration
 
@@ -300,3 +301,32 @@ def data_files(table: Table) -> set[str]:
 @pytest.fixture
 def warehouse(s3_server: S3Server, tmp_path: Path) -> str:
     return f"s3://{s3_server.bucket}{tmp_path}"
+
+
+def test_iceberg_metadata_are_written_replaced_and_dropped(
+    s3_server: S3Server, warehouse: str
+) -> None:
+    file_io = s3_file_io(s3_server)
+    catalog = Catalog(warehouse, file_io=file_io)
+    table = catalog.create_table(
+        "shop.orders",
+        columns=[("id", "INT"), ("v", "INT")],
+        primary_key=["id"],
+        options={"bucket": "1", "metadata.iceberg.storage": "hadoop-catalog"},
+    )
+    directory = f"{warehouse}/iceberg/shop/orders/metadata"
+    numbers = pa.array([1, 2], pa.int32())
+    for name in ("first", "second"):
+        table.write_and_commit(pa.table({"id": numbers, "v": numbers}))
+        table.compact()
+        table.create_tag(name)
+
+    found = published(file_io, directory)
+    assert found.names == top_files(table) != []
+    assert found.refs == {"first": 2, "second": 4}
+    table.delete_tag("first")
+    table.expire(retain_min=1, retain_max=1, older_than_ms=1 << 60)
+    assert published(file_io, directory).snapshots == [4]
+
+    catalog.drop_table("shop.orders")
+    assert file_io.list(directory) == []
