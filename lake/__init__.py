@@ -113,6 +113,7 @@ from braid.lake.evolution.schema_changes import (
 from braid.lake.evolution.schema_differences import schema_differences
 from braid.lake.files.clock import Clock, ManualClock, SystemClock
 from braid.lake.files.data_files import ReadCounters
+from braid.lake.files.declared_type import without_hidden_nulls
 from braid.lake.files.storage.file_io import FileIO, FileStatus
 from braid.lake.files.storage.local import LocalFileIO
 from braid.lake.files.storage.memory import MemoryFileIO
@@ -309,7 +310,7 @@ __all__ += [
     "why_not_exact",
 ]
 
-# VARIANT values: the Arrow form of their columns; from and to JSON.
+# VARIANT values: the Arrow form of their columns; from and to JSON. Nested values for writers of Arrow.
 __all__ += [
     "VARIANT_TYPE",
     "NotVariant",
@@ -317,6 +318,7 @@ __all__ += [
     "json_of_variants",
     "variant_of_json",
     "variants_of_json",
+    "without_hidden_nulls",
 ]
 
 # Schema changes, and the differences between schemas.

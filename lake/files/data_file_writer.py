@@ -15,6 +15,7 @@ import pyarrow as pa
 from braid.lake.errors import StorageUnavailable
 from braid.lake.files.avro.writer import AvroFormatWriter
 from braid.lake.files.data_file_columns import data_file_columns
+from braid.lake.files.declared_type import without_hidden_nulls
 from braid.lake.files.file_encoding import FileEncoding, FileFormat
 from braid.lake.files.file_limits import check_file_limits
 from braid.lake.files.format_writer import FormatWriter
@@ -155,7 +156,7 @@ class DataFileWriter(StagedWrite):
             name if name in present else name.removeprefix(KEY_PREFIX)
             for name in self._columns.names
         ]
-        arrays = [rows.column(name) for name in names]
+        arrays = [without_hidden_nulls(rows.column(name)) for name in names]
         columns = pa.Table.from_arrays(arrays, names=self._columns.names)
         check_file_limits(columns, self._columns, self._encoding.format, chars=self._chars)
         if columns.schema.equals(self._columns, check_metadata=True):

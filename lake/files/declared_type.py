@@ -2,7 +2,7 @@
 
 Inside a null value, a decoder makes every nested value null. If such a value is a NOT NULL field of a ROW,
 Arrow's cast fails. So nested columns are cast to a type in which everything may be null, and the result gets
-the declared nullability without a further cast.
+the declared nullability without a further cast. `without_hidden_nulls` is for writers, which refuse these nulls too.
 """
 
 import pyarrow as pa
@@ -92,4 +92,48 @@ def _declared(array: pa.Array, target: pa.DataType) -> pa.Array:
         array.buffers()[:2],
         offset=array.offset,
         children=[_declared(array.values, entries)],
+    )
+
+
+def without_hidden_nulls(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return the same values, in which NOT NULL parts of a null value are not null, but arbitrary; copies no values.
+
+    Arrow's operations make all parts of a null value null. Its casts and its Parquet writer refuse such parts if they are
+    declared NOT NULL.
+    """
+    if not pa.types.is_nested(values.type):
+        return values
+    if isinstance(values, pa.ChunkedArray):
+        return pa.chunked_array(map(without_hidden_nulls, values.chunks), values.type)
+    kind = values.type
+    if pa.types.is_struct(kind):
+        parts = []
+        for index, field in enumerate(kind):
+            part = without_hidden_nulls(values.field(index))
+            is_hidden = part.null_count and not field.nullable
+            parts.append(_without_validity(part) if is_hidden else part)
+        mask = values.is_null() if values.null_count else None
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
+    inner = without_hidden_nulls(values.values)
+    return pa.Array.from_buffers(
+        kind, len(values), values.buffers()[:2], offset=values.offset, children=[inner]
+    )
+
+
+def _without_validity(array: pa.Array) -> pa.Array:
+    if pa.types.is_struct(array.type):
+        # `field` respects the offset.
+        parts = [array.field(index) for index in range(array.type.num_fields)]
+        return pa.StructArray.from_arrays(
+            [without_hidden_nulls(part) for part in parts], fields=list(array.type)
+        )
+    own = 2 if pa.types.is_nested(array.type) else len(array.buffers())
+    children = [array.values] if pa.types.is_nested(array.type) else None
+    return pa.Array.from_buffers(
+        array.type,
+        len(array),
+        [None, *array.buffers()[1:own]],
+        null_count=0,
+        offset=array.offset,
+        children=children,
     )

@@ -30,6 +30,7 @@ from braid.lake import (
     UnsupportedFeature,
     json_of_variants,
     python_columns,
+    without_hidden_nulls,
 )
 
 _ROW_GROUP_ROWS: Final = 1 << 20
@@ -75,7 +76,8 @@ class ParquetRows:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows to the row group."""
-        self._waiting.append(batch)
+        columns = [without_hidden_nulls(column) for column in batch.columns]
+        self._waiting.append(pa.RecordBatch.from_arrays(columns, schema=self._schema))
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
         if self._rows >= _ROW_GROUP_ROWS or self._bytes >= _ROW_GROUP_BYTES:

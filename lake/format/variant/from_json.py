@@ -14,6 +14,7 @@ Whatever follows the JSON value is refused; Paimon ignores it.
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from json import JSONDecoder
 from typing import Any, Final
 
@@ -34,6 +35,10 @@ _SHORT: Final = [
     bytes((length << 2 | layout.SHORT_TEXT,)) for length in range(layout.SHORT_TEXT_MAX + 1)
 ]
 _U8_MAX: Final = 0xFF
+_KEPT: Final = 1_024
+_NAMES_KEPT_MAX: Final = 64
+_CHARACTERS_KEPT_MAX: Final = 1_024
+"""What is computed of more or longer names is not kept, so that the memory for it is bounded."""
 
 
 class NotVariant(ValueError):
@@ -52,7 +57,9 @@ def variant_of_json(text: str) -> tuple[bytes, bytes]:
         value = _encoded(_tree(text), names, layout.DEPTH_MAX)
     except RecursionError:
         raise _too_deep() from None
-    metadata = _metadata(names) if names else layout.EMPTY_METADATA
+    # Values of a column have few dictionaries.
+    known = tuple(names)
+    metadata = (_kept_metadata if _is_small(known) else _metadata)(known)
     if max(len(value), len(metadata)) > layout.SIZE_MAX:
         message = f"a value of more than {layout.SIZE_MAX >> 20} MiB"
         raise NotVariant(message)
@@ -157,11 +164,8 @@ def _object(pairs: tuple[tuple[str, Any], ...], ids: list[int], parts: list[byte
         twice = next(name for place, (name, _) in enumerate(pairs) if ids[place] in ids[:place])
         message = f"the name {twice!r} occurs twice in an object"
         raise NotVariant(message)
-    texts: list[Any] = [name for name, _ in pairs]
-    if not "".join(texts).isascii():
-        # Characters beyond 16 bits come before those from U+E000 on.
-        texts = [name.encode("utf-16-be", "surrogatepass") for name in texts]
-    order = sorted(range(len(ids)), key=texts.__getitem__)
+    texts = tuple([name for name, _ in pairs])
+    order = (_kept_order if _is_small(texts) else _order)(texts)
     width = _width(max(ids))
     sorted_ids = [ids[place] for place in order]
     written = (
@@ -170,6 +174,21 @@ def _object(pairs: tuple[tuple[str, Any], ...], ids: list[int], parts: list[byte
         else b"".join([number.to_bytes(width, "little") for number in sorted_ids])
     )
     return _container(layout.OBJECT, width, written, len(ids), parts, order)
+
+
+def _is_small(names: tuple[str, ...]) -> bool:
+    return len(names) <= _NAMES_KEPT_MAX and sum(map(len, names)) <= _CHARACTERS_KEPT_MAX
+
+
+def _order(names: tuple[str, ...]) -> list[int]:
+    """Return the places of names in the order of UTF-16, in which characters beyond 16 bits come before U+E000."""
+    keys: Sequence[Any] = names
+    if not "".join(names).isascii():
+        keys = [name.encode("utf-16-be", "surrogatepass") for name in names]
+    return sorted(range(len(names)), key=keys.__getitem__)
+
+
+_kept_order: Final = lru_cache(_KEPT)(_order)
 
 
 def _container(
@@ -226,7 +245,9 @@ def _integer(number: int) -> bytes:
     return _number(str(number))
 
 
-def _metadata(names: dict[str, int]) -> bytes:
+def _metadata(names: tuple[str, ...]) -> bytes:
+    if not names:
+        return layout.EMPTY_METADATA
     texts = [_utf8(name) for name in names]
     starts = [0]
     end = 0
@@ -244,6 +265,9 @@ def _metadata(names: dict[str, int]) -> bytes:
         else b"".join([number.to_bytes(width, "little") for number in numbers])
     )
     return b"".join([bytes((layout.VERSION | width - 1 << 6,)), written, *texts])
+
+
+_kept_metadata: Final = lru_cache(_KEPT)(_metadata)
 
 
 def _width(number: int) -> int:

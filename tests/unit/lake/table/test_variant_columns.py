@@ -96,6 +96,17 @@ def test_a_late_value_loses_and_a_null_of_json_wins(catalog: Catalog) -> None:
     assert explained.columns["v"].winner == 0
 
 
+def test_a_record_without_a_value_is_folded_with_others(catalog: Catalog) -> None:
+    columns = [("k", "INT NOT NULL"), ("g", "INT"), ("v", "VARIANT"), ("r", "ROW<a INT NOT NULL>")]
+    options = {"merge-engine": "partial-update", "fields.g.sequence-group": "v,r", "bucket": "1"}
+    table = catalog.create_table("d.t", columns=columns, primary_key=["k"], options=options)
+    table.write_and_commit(rows((1, 1, "[1]"), (1, 2, None), (2, 1, None), (2, 2, "[2]")))
+    table.write_and_commit(rows((1, None, "[3]"), (3, 1, None), (4, None, "[4]"), (4, None, "[5]")))
+    table.compact()
+
+    assert texts(table) == [None, "[2]", None, None]
+
+
 def test_files_are_as_paimon_writes_them(catalog: Catalog, file_io: MemoryFileIO) -> None:
     table = catalog.create_table("d.t", columns=COLUMNS, primary_key=["k"], options=GROUP)
     table.write_and_commit(rows((1, 1, '{"a":1}')))
