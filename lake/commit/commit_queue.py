@@ -3,8 +3,8 @@
 The streams of a runner often end their batches at the same moment, because their intervals begin together. Without
 a queue all but one of their attempts would be lost. Only attempts queue: what they share is written before, and
 waits between them (`braid.lake.commit.pace`) are outside. The queue only saves work: the exclusive creation of
-snapshots decides, as it does between processes. So nobody waits for long: whose turn does not come in time goes on
-without it.
+snapshots decides, as it does between processes. So nobody waits for one that hangs: while no turn ends, those that
+wait go on without theirs.
 """
 
 import threading
@@ -22,7 +22,8 @@ _CALLED: Final = 0
 """The owner between two turns: no thread has this number."""
 
 TURN_S: Final = 0.25
-"""How long an attempt waits for its turn at most: an attempt on slow storage delays the others by no more than this."""
+"""How long an attempt waits while nobody ends a turn: one that hangs on slow storage delays the others by no more than
+twice this."""
 
 
 class CommitQueue:
@@ -32,10 +33,15 @@ class CommitQueue:
         self._lock = threading.Lock()
         self._waiting: deque[threading.Event] = deque()
         self._owner: int | None = None
+        self._turns = 0
 
     @contextmanager
     def turn(self, *, wait_s: float = TURN_S) -> Iterator[bool]:
-        """Wait for a turn and have it within the context; the value is False where it did not come in time."""
+        """Wait for a turn and have it within the context; the value is False where it did not come.
+
+        Args:
+            wait_s: How long to wait while no turn ends, seconds; at least one such time passes, at most two.
+        """
         thread = threading.get_ident()
         if self._owner == thread:
             yield True
@@ -54,11 +60,15 @@ class CommitQueue:
                 return True
             called = threading.Event()
             self._waiting.append(called)
-        if not called.wait(wait_s):
+        turns = -1  # the first time over shows only from where to count
+        while not called.wait(wait_s):
             with self._lock:
-                if called in self._waiting:
-                    self._waiting.remove(called)
-                    return False
+                # As long as others end their turns, this one comes closer.
+                if called not in self._waiting or self._turns != turns:
+                    turns = self._turns
+                    continue
+                self._waiting.remove(called)
+                return False
         # Called by the turn before, perhaps just after the time was over.
         self._owner = thread
         return True
@@ -66,6 +76,7 @@ class CommitQueue:
     def _pass_on(self) -> None:
         with self._lock:
             self._owner = None
+            self._turns += 1
             if self._waiting:
                 self._owner = _CALLED
                 self._waiting.popleft().set()
