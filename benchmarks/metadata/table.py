@@ -18,10 +18,12 @@ from benchmarks.compaction.history import UnsyncedDisk
 from braid.lake import Catalog, Table
 from braid.lake.files.storage.local import LocalFileIO
 from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.avro.binary import encode_null_counts
 from braid.lake.format.binary_row import EMPTY_ROW, encode_rows
 from braid.lake.format.commit_message import CommitMessage
 from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.format.data_types import DataField
+from braid.lake.format.null_counts import EncodedCounts
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import CommitKind
 from braid.lake.format.statistics import SimpleStats
@@ -104,7 +106,7 @@ def random_statistics(fields: Sequence[DataField], count: int, seed: int) -> lis
     nulls = numbers.integers(0, ROWS_PER_FILE, (count, len(fields)))
     nulls[numbers.random(nulls.shape) < 2 / 3] = 0
     return [
-        SimpleStats(min_values=one, max_values=other, null_counts=tuple(counts))
+        SimpleStats(min_values=one, max_values=other, null_counts=_encoded(counts))
         for one, other, counts in zip(low, high, nulls.tolist(), strict=True)
     ]
 
@@ -216,6 +218,13 @@ def _file(
         file_source=FileSource.APPEND,
     )
     return replace(file, file_source=FileSource.COMPACT) if level else file
+
+
+def _encoded(counts: Sequence[int]) -> EncodedCounts:
+    # As they are read: encoding them again for each of the files would take most of the time.
+    out: list[bytes] = []
+    encode_null_counts(out, counts)
+    return EncodedCounts(b"".join(out), len(counts))
 
 
 def _values(field: DataField, count: int, numbers: np.random.Generator) -> pa.Array:

@@ -177,7 +177,7 @@ class AttemptFiles:
             plan,
             partition_fields=schema.partition_fields,
             read=self._manifests.read_uncached,
-            write=lambda entries: self._write(entries, schema),
+            write=lambda entries: self._write(entries, schema, TablePaths.new_sorted_manifest_name),
             write_parts=lambda entries, count: self._write_parts(entries, count, schema),
         )
         for group in fresh:
@@ -188,7 +188,10 @@ class AttemptFiles:
         return manifests
 
     def _write(
-        self, entries: Sequence[ManifestEntry], schema: TableSchema
+        self,
+        entries: Sequence[ManifestEntry],
+        schema: TableSchema,
+        make_name: Callable[[str, int], str] = TablePaths.new_manifest_name,
     ) -> list[ManifestFileMeta]:
         target = schema.table_options.manifest_target_file_size_bytes
         written: list[ManifestFileMeta] = []
@@ -197,12 +200,12 @@ class AttemptFiles:
         for entry in entries:
             entry_bytes = max(_ENTRY_BYTES, statistics_bytes(entry.file.value_stats))
             if part and size + entry_bytes > target:
-                written.append(self._write_manifest(part, schema))
+                written.append(self._write_manifest(part, schema, make_name))
                 part, size = [], 0
             part.append(entry)
             size += entry_bytes
         if part:
-            written.append(self._write_manifest(part, schema))
+            written.append(self._write_manifest(part, schema, make_name))
         return written
 
     def _write_parts(
@@ -212,7 +215,7 @@ class AttemptFiles:
         each = max(1, -(-len(entries) // count))
         return [
             self._write_manifest(
-                entries[start : start + each], schema, TablePaths.new_sorted_manifest_name
+                entries[start : start + each], schema, TablePaths.new_manifest_part_name
             )
             for start in range(0, len(entries), each)
         ]

@@ -2,7 +2,8 @@
 
 ```
 <root>/schema/schema-<N>        snapshot/snapshot-<N> LATEST EARLIEST
-       manifest/manifest-<uuid>-<n>  manifest-<uuid>-sorted-<n>  manifest-list-<uuid>-<n>  index-manifest-<uuid>-<n>
+       manifest/manifest-<uuid>-<n>  manifest-<uuid>-sorted-<n>  manifest-<uuid>-part-<n>
+       manifest/manifest-list-<uuid>-<n>  index-manifest-<uuid>-<n>
        index/<name>             [<data directory>/][<partition>/]bucket-<b>/<name>
        tag/tag-<name>           changelog/changelog-<N> LATEST EARLIEST
        statistics/<name>        consumer/consumer-<id> expiring-<name> rolling-back
@@ -33,11 +34,17 @@ BRANCH_PREFIX = "branch-"
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,18}")
 _LONG_MAX: Final = (1 << 63) - 1
 _SORTED: Final = "-sorted-"
+_PART: Final = "-part-"
 
 
 def is_sorted_manifest(name: str) -> bool:
-    """Return whether a manifest was named by `TablePaths.new_sorted_manifest_name`."""
-    return _SORTED in name
+    """Return whether the name of a manifest tells that its entries are sorted by partition and bucket."""
+    return _SORTED in name or _PART in name
+
+
+def is_manifest_part(name: str) -> bool:
+    """Return whether a manifest was named by `TablePaths.new_manifest_part_name`."""
+    return _PART in name
 
 
 def numbered(name: str, prefix: str) -> int | None:
@@ -226,6 +233,11 @@ class TablePaths:
     def new_sorted_manifest_name(uuid: str, number: int) -> str:
         """Return the name of a manifest whose entries are sorted by partition and bucket."""
         return f"manifest-{uuid}{_SORTED}{number}"
+
+    @staticmethod
+    def new_manifest_part_name(uuid: str, number: int) -> str:
+        """Return the name of a manifest that has a narrow range of sorted entries."""
+        return f"manifest-{uuid}{_PART}{number}"
 
     @staticmethod
     def new_manifest_list_name(uuid: str, number: int) -> str:

@@ -17,7 +17,6 @@ from braid.lake.errors import CorruptData, UnsupportedFeature
 from braid.lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
 from braid.lake.format.avro.container import (
     SCHEMAS_KEPT,
-    AvroBlock,
     EntryKind,
     read_blocks,
     write_container,
@@ -103,6 +102,7 @@ def decode_manifest(
     *,
     buckets: Collection[BucketId] | None = None,
     is_reduced: bool = False,
+    is_sorted: bool = False,
 ) -> list[ManifestEntry]:
     """Return the entries of a manifest file, in file order.
 
@@ -110,6 +110,8 @@ def decode_manifest(
         data: The file.
         buckets: Only entries of these buckets are decoded; None: all.
         is_reduced: Whether large value statistics are reduced (`ReducedStats`).
+        is_sorted: Whether the entries of a partition are together, and sorted by bucket. Blocks that
+            cannot have entries of `buckets` are not decoded then.
 
     Raises:
         CorruptData: The bytes are not an Avro file, or it lacks fields of a manifest.
@@ -129,10 +131,15 @@ def decode_manifest(
         ]
     else:
         try:
+            decoders = [(block.count, AvroDecoder(block.data(what=_WHAT))) for block in blocks]
+            if buckets is not None and is_sorted:
+                decoders = _blocks_with(decoders, buckets)
             entries = [
                 entry
-                for block in blocks
-                for entry in _decode_block(block, field_count, buckets, is_reduced=is_reduced)
+                for count, decoder in decoders
+                for entry in _decode_block(
+                    decoder, count, field_count, buckets, is_reduced=is_reduced
+                )
             ]
         except (IndexError, UnicodeDecodeError) as error:
             text = f"{_WHAT} of {len(data)} bytes cannot be read: {error}"
@@ -164,17 +171,50 @@ def _data_file_field_count(schema: WrittenSchema) -> int | None:
     return field_count
 
 
+def _blocks_with(
+    decoders: Sequence[tuple[int, AvroDecoder]], buckets: Collection[BucketId]
+) -> list[tuple[int, AvroDecoder]]:
+    """Return the blocks of sorted entries that may have some of the buckets, by the first entry of each block."""
+    firsts = [_first_bucket(decoder) for _, decoder in decoders]
+    return [
+        decoders[number]
+        for number, first in enumerate(firsts)
+        if _may_hold(first, firsts[number + 1] if number + 1 < len(firsts) else None, buckets)
+    ]
+
+
+def _first_bucket(decoder: AvroDecoder) -> BucketId:
+    start = decoder.position
+    _ENTRIES.check_version(decoder.long())
+    decoder.long()
+    found = decoder.byte_string(), decoder.long()
+    decoder.position = start
+    return found
+
+
+def _may_hold(first: BucketId, following: BucketId | None, buckets: Collection[BucketId]) -> bool:
+    """Return whether a block that begins with one bucket, before one that begins with another, may have some buckets."""
+    for partition, bucket in buckets:
+        is_before = partition == first[0] and bucket < first[1]
+        is_behind = following is not None and partition == following[0] and bucket > following[1]
+        # Between two entries of one partition there is no other partition.
+        is_other = following is not None and first[0] == following[0] != partition
+        if not (is_before or is_behind or is_other):
+            return True
+    return False
+
+
 def _decode_block(
-    block: AvroBlock,
+    decoder: AvroDecoder,
+    count: int,
     field_count: int,
     buckets: Collection[BucketId] | None,
     *,
     is_reduced: bool,
 ) -> list[ManifestEntry]:
-    decoder = AvroDecoder(block.data(what=_WHAT))
     long = decoder.long
     entries: list[ManifestEntry] = []
-    for _ in range(block.count):
+    for _ in range(count):
         _ENTRIES.check_version(long())
         kind, partition, bucket, total_buckets = long(), decoder.byte_string(), long(), long()
         if buckets is not None and (partition, bucket) not in buckets:
@@ -191,7 +231,7 @@ def _decode_block(
             )
         )
     if not decoder.is_at_end:
-        text = f"bytes are left after {block.count} entries"
+        text = f"bytes are left after {count} entries"
         raise IndexError(text)
     return entries
 

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from braid.lake.files.paths import is_sorted_manifest
+from braid.lake.files.paths import is_manifest_part
 from braid.lake.format.data_types import DataField
 from braid.lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from braid.lake.format.manifest_list import ManifestFileMeta
@@ -155,7 +155,7 @@ def _unsettled_runs(
 
 
 def _is_settled(manifest: ManifestFileMeta, target: int) -> bool:
-    if is_sorted_manifest(manifest.file_name):
+    if is_manifest_part(manifest.file_name):
         return manifest.file_size * 4 * PARTS >= target
     return manifest.file_size >= target
 
@@ -205,14 +205,14 @@ def merge_manifests(
     write: WriteManifests,
     write_parts: WriteParts,
 ) -> list[MergedGroup]:
-    """Execute a plan: read the manifests, write their replacements.
+    """Execute a plan: read the manifests, write their replacements, whose entries are sorted by partition and bucket.
 
     Args:
         plan: The manifests to merge.
         partition_fields: The table's partition columns.
         read: Returns the entries of a manifest by name.
-        write: Writes entries as manifests, rolled at the target size, and returns these; [] for no
-            entries.
+        write: Writes sorted entries as manifests, rolled at the target size, and returns these; [] for
+            no entries.
         write_parts: Writes sorted entries as parts.
 
     Returns:
@@ -280,11 +280,11 @@ def _merge_minor(
 ) -> list[ManifestFileMeta]:
     entries = [entry for manifest in group for entry in read(manifest.file_name)]
     left = cancel_entries(entries)
+    left.sort(key=entry_key(partition_fields))
     size = sum(manifest.file_size for manifest in group)
     if size < plan.target_bytes:
         return write(left)
     left_bytes = size * len(left) // max(1, len(entries))
-    left.sort(key=entry_key(partition_fields))
     return write_parts(left, max(1, left_bytes // plan.part_bytes))
 
 

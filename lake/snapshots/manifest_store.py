@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from braid.lake.errors import InvalidRequest
-from braid.lake.files.paths import TablePaths, is_sorted_manifest
+from braid.lake.files.paths import TablePaths, is_manifest_part, is_sorted_manifest
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.bucket import BucketId
 from braid.lake.format.corruption import corrupt_at
@@ -33,8 +33,10 @@ _DECODED_BYTES_PER_BYTE = 8
 _KEPT_BYTES_MAX = METADATA_BYTES // 32
 # Behind the path of a manifest, in the cache: its entries with reduced statistics.
 _REDUCED = "#reduced"
-# The same: whether some of its entries were read.
+# The same: how often some of its entries were read.
 _SEEN = "#seen"
+# Times that a sorted manifest is searched before it is decoded as a whole, which takes about as long as all of them.
+_SEARCHES_MAX = 8
 _MARK_BYTES = 200
 
 
@@ -111,8 +113,8 @@ class ManifestStore:
     ) -> Iterator[list[ManifestEntry]]:
         """Yield the entries of some buckets in several manifests, in the order of their names.
 
-        The first time a manifest is read so, its other entries are not decoded, which takes a third of the time; the
-        second time all are, and are cached.
+        The first times a manifest is read so, its other entries are not decoded; later all are, and are cached. A
+        sorted manifest is searched more often, because only a few of its blocks are decoded.
 
         Args:
             names: Names of the manifests.
@@ -135,11 +137,17 @@ class ManifestStore:
     ) -> list[ManifestEntry]:
         path = self._paths.manifest(name)
         known = self.cache.get(path + _REDUCED if is_reduced else path) or self.cache.get(path)
-        if known is None and self.cache.get(path + _SEEN) is None:
+        times = cast("int", self.cache.get(path + _SEEN) or 0)
+        if known is None and times < (_SEARCHES_MAX if is_sorted_manifest(name) else 1):
             data = self._bytes(name)
             with corrupt_at(path):
-                found = decode_manifest(data, buckets=buckets, is_reduced=is_reduced)
-            self.cache.put(path + _SEEN, True, _MARK_BYTES)
+                found = decode_manifest(
+                    data,
+                    buckets=buckets,
+                    is_reduced=is_reduced,
+                    is_sorted=is_sorted_manifest(name),
+                )
+            self.cache.put(path + _SEEN, times + 1, _MARK_BYTES)
             return found
         if known is None:
             known = self.read_manifest(name, is_reduced=is_reduced)
@@ -163,7 +171,7 @@ class ManifestStore:
             path = self._paths.manifest(name)
             data = self._bytes(name)
             with corrupt_at(path):
-                return decode_manifest(data, buckets=buckets)
+                return decode_manifest(data, buckets=buckets, is_sorted=is_sorted_manifest(name))
         return [
             entry
             for entry in known
@@ -198,13 +206,13 @@ class ManifestStore:
     ) -> ManifestFileMeta:
         """Write one manifest, durable on return, and return its description for a manifest list.
 
-        Large ones are not cached, because they would evict what readers need; and neither are sorted ones, which
+        Large ones are not cached, because they would evict what readers need; and neither are parts, which
         are not merged soon.
         """
         data = encode_manifest(entries, compression)
         self._file_io.write_new(self._paths.manifest(name), data)
         size = entries_bytes(entries)
-        if size <= _KEPT_BYTES_MAX and not is_sorted_manifest(name):
+        if size <= _KEPT_BYTES_MAX and not is_manifest_part(name):
             self._remember(name, tuple(entries), size)
         return describe_manifest(name, len(data), entries, partition_fields)
 

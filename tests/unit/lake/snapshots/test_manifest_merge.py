@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from braid.lake.commit.commit_changes import changes_of
-from braid.lake.files.paths import TablePaths, is_sorted_manifest
+from braid.lake.files.paths import TablePaths, is_manifest_part
 from braid.lake.files.storage.memory import MemoryFileIO
 from braid.lake.format.manifest import FileKind, ManifestEntry
 from braid.lake.format.manifest_list import ManifestFileMeta
@@ -71,12 +71,12 @@ class Manifests:
         self.count = 0
 
     def write(self, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
-        return [self._write(entries, TablePaths.new_manifest_name)] if entries else []
+        return [self._write(entries, TablePaths.new_sorted_manifest_name)] if entries else []
 
     def write_parts(self, entries: Sequence[ManifestEntry], count: int) -> list[ManifestFileMeta]:
         each = max(1, -(-len(entries) // count))
         starts = range(0, len(entries), each)
-        make = TablePaths.new_sorted_manifest_name
+        make = TablePaths.new_manifest_part_name
         return [self._write(entries[start : start + each], make) for start in starts]
 
     def merge(
@@ -159,7 +159,7 @@ def test_a_large_manifest_without_deletes_is_left_alone() -> None:
 
 def part(name: str, **given: Any) -> ManifestFileMeta:
     """Return a settled part."""
-    return meta(f"manifest-u-sorted-{name}", **{"size": PART, **given})
+    return meta(f"manifest-u-part-{name}", **{"size": PART, **given})
 
 
 def slice_of(manifests: Sequence[ManifestFileMeta], **given: Any) -> KeySlice | None:
@@ -174,7 +174,7 @@ def test_a_tail_of_the_target_size_is_closed_into_narrow_parts() -> None:
     merged = manifests.merge(tail, plan)
 
     assert [(m.min_bucket, m.max_bucket) for m in merged] == [(0, 2), (3, 5), (6, 8), (9, 11)]
-    assert all(is_sorted_manifest(m.file_name) for m in merged)
+    assert all(is_manifest_part(m.file_name) for m in merged)
 
 
 def test_parts_are_left_alone_by_minor_merges() -> None:
