@@ -146,6 +146,7 @@ from braid.lake.maintenance.expiry.expiry_result import ExpiryResult
 from braid.lake.maintenance.orphan_files import OrphanFile, OrphanReport
 from braid.lake.maintenance.rescale.rescale_result import RescaleResult
 from braid.lake.maintenance.rollback import RollbackResult
+from braid.lake.maintenance.spread_work import PathWork, Spread
 from braid.lake.maintenance.table_tags import TagDeletion
 from braid.lake.merge.explanation import ColumnReasons, Reason
 from braid.lake.merge.fold import Machine
@@ -214,10 +215,12 @@ __all__ = [
     "LookupSettings",
     "Machine",
     "Operator",
+    "PathWork",
     "ReadAt",
     "Row",
     "RowKind",
     "SnapshotRef",
+    "Spread",
     "Table",
     "parse_conditions",
 ]

@@ -19,7 +19,7 @@ Source:
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from braid.lake.errors import InvalidRequest, Problem
@@ -29,6 +29,7 @@ from braid.lake.iceberg.metadata_directory import directories_with_orphans, is_m
 from braid.lake.iceberg.publication import publish
 from braid.lake.iceberg.referenced_files import referenced_files
 from braid.lake.maintenance.reachable_files import ReachableFiles, ReachableFileScan
+from braid.lake.maintenance.spread_work import DeleteFiles, ListDirectories, Spread, here
 from braid.lake.snapshots.live_files import LiveFiles
 from braid.lake.snapshots.table_store import TableStore
 from braid.lake.snapshots.tag_store import list_branches
@@ -97,13 +98,21 @@ class OrphanCleaner:
         self._partition_depth = len(store.schema.partition_keys)
         self._manifests = store.manifests
 
-    def clean(self, *, now_ms: int, min_age_ms: int = DAY_MS, delete: bool = False) -> OrphanReport:
+    def clean(
+        self,
+        *,
+        now_ms: int,
+        min_age_ms: int = DAY_MS,
+        delete: bool = False,
+        spread: Spread = here,
+    ) -> OrphanReport:
         """Find the orphans and, with `delete`, delete them.
 
         Args:
             now_ms: Milliseconds since 1970 UTC, to be compared with storage's clock.
             min_age_ms: Minimum age of an orphan, milliseconds.
             delete: Delete the orphans.
+            spread: Lists the directories of buckets, and deletes files.
 
         Raises:
             InvalidRequest: The age is negative.
@@ -122,7 +131,7 @@ class OrphanCleaner:
         if delete:
             # Metadata that were not published since a rollback name files that are orphans by now.
             publish(self._store)
-        candidates = list(self._candidates())
+        candidates = [*self._metadata_candidates(), *self._bucket_candidates(spread)]
         scan = ReachableFileScan(
             file_io=self._file_io,
             paths=self._paths,
@@ -136,20 +145,20 @@ class OrphanCleaner:
             # A slow commit may have made an old file reachable during the first collection.
             reachable = scan.collect() | referenced_files(self._store)
             old = [found for found in old if found.status.name not in reachable]
-            self._delete(old)
+            self._delete(old, spread)
         return OrphanReport(
             files=tuple(map(_orphan, sorted(old, key=lambda found: found.status.path))),
             is_deleted=delete,
             younger_files=younger,
         )
 
-    def _delete(self, orphans: Iterable[_Candidate]) -> None:
+    def _delete(self, orphans: Sequence[_Candidate], spread: Spread) -> None:
+        spread(DeleteFiles(self._file_io), [orphan.status.path for orphan in orphans])
         for orphan in orphans:
-            self._file_io.delete(orphan.status.path)
             _LOG.info("deleted %s: %s", orphan.status.path, orphan.reason)
 
-    def _candidates(self) -> Iterator[_Candidate]:
-        """Yield every file that is an orphan if nothing references it."""
+    def _metadata_candidates(self) -> Iterator[_Candidate]:
+        """Yield every file of metadata that is an orphan if nothing references it."""
         paths = self._paths
         for directory, what in (
             (paths.manifest_dir, "manifest"),
@@ -160,10 +169,18 @@ class OrphanCleaner:
         yield from self._iceberg_files()
         for branch in ("", *list_branches(self._file_io, paths)):
             yield from self._branch_files(replace(paths, branch=branch))
+
+    def _bucket_candidates(self, spread: Spread) -> Iterator[_Candidate]:
+        """Yield every file of a bucket that is an orphan if nothing references it."""
+        paths = self._paths
         roots = {paths.root, "/".join(filter(None, (paths.root, paths.data_directory)))}
-        for root in sorted(roots):
-            for bucket in self._buckets(root, self._partition_depth):
-                yield from self._files(bucket, "data or changelog file")
+        buckets = [
+            bucket
+            for root in sorted(roots)
+            for bucket in self._buckets(root, self._partition_depth)
+        ]
+        found = spread(ListDirectories(self._file_io), buckets)
+        yield from _candidates(found, "data or changelog file")
 
     def _iceberg_files(self) -> Iterator[_Candidate]:
         options = self._store.schema.table_options
@@ -176,13 +193,7 @@ class OrphanCleaner:
                     yield replace(found, reason="the Iceberg metadata do not need the file")
 
     def _files(self, directory: str, what: str) -> Iterator[_Candidate]:
-        for status in self._file_io.list(directory):
-            if status.is_directory or status.name.endswith(_NEVER_OURS):
-                continue
-            reason = f"{what} that no snapshot, tag, branch or changelog names"
-            yield _Candidate(
-                status=status, reason=_UNFINISHED if _is_unfinished(status.name) else reason
-            )
+        yield from _candidates(self._file_io.list(directory), what)
 
     def _branch_files(self, paths: TablePaths) -> Iterator[_Candidate]:
         for directory, prefix in (
@@ -210,6 +221,16 @@ class OrphanCleaner:
                 yield status.path
             elif depth > 0 and "=" in status.name:
                 yield from self._buckets(status.path, depth - 1)
+
+
+def _candidates(listed: Iterable[FileStatus], what: str) -> Iterator[_Candidate]:
+    for status in listed:
+        if status.is_directory or status.name.endswith(_NEVER_OURS):
+            continue
+        reason = f"{what} that no snapshot, tag, branch or changelog names"
+        yield _Candidate(
+            status=status, reason=_UNFINISHED if _is_unfinished(status.name) else reason
+        )
 
 
 _UNFINISHED = "unfinished file of a write that was interrupted"

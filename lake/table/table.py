@@ -23,6 +23,7 @@ from braid.lake.maintenance.expiry.expiry_result import ExpiryResult
 from braid.lake.maintenance.orphan_files import DAY_MS, OrphanCleaner, OrphanReport
 from braid.lake.maintenance.rescale.rescale_result import RescaleResult
 from braid.lake.maintenance.rollback import RollbackResult
+from braid.lake.maintenance.spread_work import Spread, here
 from braid.lake.maintenance.table_tags import TagDeletion
 from braid.lake.merge.fold import Machine
 from braid.lake.snapshots.lease import LEASE_MS, Lease
@@ -590,7 +591,9 @@ class Table(ReadableTable):
         )
 
     @adds_table_to_errors
-    def clean_orphans(self, *, min_age_ms: int = DAY_MS, delete: bool = False) -> OrphanReport:
+    def clean_orphans(
+        self, *, min_age_ms: int = DAY_MS, delete: bool = False, spread: Spread | None = None
+    ) -> OrphanReport:
         """Find the files that nothing in the table references, and delete them on request.
 
         Safe beside commits, expiry and everything else, as long as no writer takes longer than the
@@ -599,6 +602,7 @@ class Table(ReadableTable):
         Args:
             min_age_ms: Younger files are kept, milliseconds by storage's clock.
             delete: Delete what was found; otherwise nothing is changed.
+            spread: Does the work on many paths, such as on the machines of a cluster; None: this process.
 
         Returns:
             The files, each with the reason why it is an orphan.
@@ -613,5 +617,5 @@ class Table(ReadableTable):
         check_flags(delete=delete)
         store = self._opened.confirmed_store()
         return OrphanCleaner(store).clean(
-            now_ms=store.clock.now_ms(), min_age_ms=min_age_ms, delete=delete
+            now_ms=store.clock.now_ms(), min_age_ms=min_age_ms, delete=delete, spread=spread or here
         )

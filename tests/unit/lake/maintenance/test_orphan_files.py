@@ -1,11 +1,19 @@
 """Unreferenced files are found, and files that anything may need are not."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
-from braid.lake import CorruptData, InvalidRequest, MemoryFileIO, ReadAt, Table
+from braid.lake import (
+    CorruptData,
+    FileStatus,
+    InvalidRequest,
+    MemoryFileIO,
+    PathWork,
+    ReadAt,
+    Table,
+)
 from braid.lake.files.paths import TablePaths
 from braid.lake.snapshots.changelog_store import ChangelogStore
 from braid.lake.snapshots.snapshot_store import SnapshotStore
@@ -66,6 +74,22 @@ def test_every_kind_of_stray_file_is_found_with_its_reason() -> None:
     assert all(STRAY[name] in file.reason for name, file in found.items())
     assert [file.path for file in report.files] == sorted(file.path for file in report.files)
     assert (report.size, report.is_deleted, report.younger_files) == (5 * len(STRAY), False, 0)
+
+
+def test_others_may_list_and_delete_in_parts_and_twice() -> None:
+    file_io = MemoryFileIO()
+    given_history(file_io)
+    before = stored_files(file_io, PATH)
+    put(file_io, *STRAY)
+
+    def spread(work: PathWork, paths: Sequence[str]) -> list[FileStatus]:
+        work(paths)
+        return [status for path in reversed(paths) for status in work([path])]
+
+    report = late(file_io).clean_orphans(delete=True, spread=spread)
+
+    assert [file.path for file in report.files] == sorted(f"{PATH}/{name}" for name in STRAY)
+    assert stored_files(file_io, PATH) == before
 
 
 def test_a_dry_run_deletes_nothing() -> None:
