@@ -3,9 +3,7 @@
     driver: MaintenanceService ──► a job of one task per bucket ──► executors: compact, commit
                   ▲───────────────────── outcome ◄──────────────────────────────┘
 
-Each bucket is a separate Spark job, so a large bucket does not delay the others. Spark may run a task twice, because a
-machine was lost or is slow. This does no harm: of two compactions that replace the same file only one commits. The
-job compacts the buckets that are due, once or every SECONDS, and expires snapshots and tags unless `--no-expire` is
+The job compacts the buckets that are due, once or every SECONDS, and expires snapshots and tags unless `--no-expire` is
 given. With `--full` every bucket is compacted fully, once, and nothing expires.
 
     spark-submit … compaction_job.py --warehouse PATH [--every SECONDS | --full] [--parallel N] [--no-expire] [TABLE…]
@@ -16,69 +14,18 @@ import logging
 import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Final
-from uuid import uuid4
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from braid.lake import (
-    BucketOutcome,
-    BucketWork,
-    Catalog,
-    LakeError,
-    MaintenanceService,
-    compact_buckets,
-)
+from braid.lake import Catalog, LakeError, MaintenanceService, compact_buckets
+from braid.pipelines.spark.bucket_pool import SparkPool
 
 _LOG = logging.getLogger(__name__)
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
 _GRACE_SECONDS: Final = 30.0
-
-
-class SparkPool:
-    """Pool of Spark executors that compact buckets, as many at once as Spark has free task slots."""
-
-    def __init__(self, context: SparkContext, *, parallel: int) -> None:
-        """Create the pool; starts nothing yet.
-
-        Args:
-            context: Spark's context; every machine of the cluster reaches the warehouse under the same path.
-            parallel: Buckets that are given to Spark at once, from 1.
-        """
-        self._context = context
-        self._group = f"compaction-{uuid4().hex}"
-        self._threads = ThreadPoolExecutor(max_workers=parallel, thread_name_prefix="compaction")
-        self._futures: set[Future[BucketOutcome]] = set()
-
-    def submit(self, work: BucketWork) -> Future[BucketOutcome]:
-        """Have a bucket compacted as soon as a task is free."""
-        future = self._threads.submit(self._run, work)
-        self._futures.add(future)
-        future.add_done_callback(self._futures.discard)
-        return future
-
-    def close(self, *, grace_s: float | None = None) -> None:
-        """Drop the buckets that wait, and let running compactions finish.
-
-        Args:
-            grace_s: How long running compactions may take, seconds; then their tasks are cancelled, and
-                each has committed its bucket as a whole or not at all. None: without bound.
-        """
-        for future in tuple(self._futures):
-            future.cancel()
-        _, late = wait(tuple(self._futures), timeout=grace_s)
-        if late:
-            self._context.cancelJobGroup(self._group)
-        self._threads.shutdown(wait=True)
-
-    def _run(self, work: BucketWork) -> BucketOutcome:
-        what = f"{work.identifier} bucket {work.bucket_id[1]}"
-        self._context.setJobGroup(self._group, what, interruptOnCancel=True)
-        (outcome,) = self._context.parallelize([work], 1).map(BucketWork.run).collect()
-        return outcome
 
 
 def compact_fully(pool: SparkPool, catalog: Catalog, identifiers: Collection[str]) -> int:

@@ -7,10 +7,10 @@ that replace the same file only one commits.
 
 import logging
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
-from braid.lake import Catalog, Clock, LakeError, MaintenanceService, StorageUnavailable
+from braid.lake import BucketPool, Catalog, Clock, LakeError, MaintenanceService, StorageUnavailable
 from braid.pipelines.held_lease import HeldLease
 from braid.registry.store.leases import MAINTENANCE, LeaseStore
 from braid.schemas import TableProgress
@@ -35,6 +35,7 @@ class HostedTables:
         lease_ttl_ms: int,
         workers: int,
         clock: Clock,
+        new_pool: Callable[[], BucketPool] | None = None,
     ) -> None:
         """Create the service; maintains nothing until `set_tables` and `start`.
 
@@ -45,6 +46,7 @@ class HostedTables:
             lease_ttl_ms: How long a runner keeps a table without renewing its lease.
             workers: Buckets compacted at once.
             clock: The clock for leases, and for pauses after failures.
+            new_pool: Makes the pool that compacts; None: processes on this machine.
         """
         self._leases = leases
         self._owner = owner
@@ -52,7 +54,9 @@ class HostedTables:
         self._clock = clock
         self._tables: frozenset[str] = frozenset()
         self._held: dict[str, HeldLease] = {}
-        self._service = MaintenanceService(catalog, self._leased, workers=workers, clock=clock)
+        self._service = MaintenanceService(
+            catalog, self._leased, workers=workers, clock=clock, new_pool=new_pool
+        )
         self._thread: threading.Thread | None = None
         self._is_ending = False
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
 
-from braid.lake import Catalog, Clock, FileIO, LakeError
+from braid.lake import BucketPool, Catalog, Clock, FileIO, LakeError
 from braid.pipelines.hosted_tables import HostedTables
 from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.metrics import ENDING, UNREAD, RunnerMetrics
@@ -42,7 +42,7 @@ from braid.registry.store.progress import ProgressStore, stream_key
 from braid.registry.store.registry_view import RegistryView
 from braid.registry.store.stored_documents import FEATURES, features_missing, missing_features
 from braid.registry.store.stream_holders import StreamHolders
-from braid.schemas import RunnerProgress, StreamProgress, StreamState
+from braid.schemas import ExecutorsProgress, RunnerProgress, StreamProgress, StreamState
 
 _LOG = logging.getLogger(__name__)
 _KEPT_LOOK_MS = 60_000
@@ -62,6 +62,8 @@ class Runner:
         clock: Clock,
         requests: MaintenanceRequests | None = None,
         metrics: RunnerMetrics | None = None,
+        new_pool: Callable[[], BucketPool] | None = None,
+        executors: Callable[[], ExecutorsProgress | None] = lambda: None,
     ) -> None:
         """Make a runner that hosts nothing yet.
 
@@ -72,7 +74,10 @@ class Runner:
             clock: The clock for reports and waits.
             requests: Of the started queries for maintenance; None: they make none.
             metrics: Of the process; None: metrics that nobody sees.
+            new_pool: Makes the pool that compacts; None: processes on this machine.
+            executors: Returns the report of the executors on a cluster; returns at once and raises nothing.
         """
+        self._executors = executors
         self._metrics = metrics or RunnerMetrics()
         self._settings = settings
         self._starter = starter
@@ -130,6 +135,7 @@ class Runner:
                 lease_ttl_ms=settings.lease_ttl_ms,
                 workers=settings.maintenance_workers,
                 clock=clock,
+                new_pool=new_pool,
             )
             if requests is not None:
                 requests.answer_with(self._maintenance.poll_soon)
@@ -345,6 +351,7 @@ class Runner:
             streams=streams,
             tables={} if self._maintenance is None else self._maintenance.progress(),
             owner=self._owner,
+            executors=self._executors(),
         )
 
     def _give_away(self) -> None:

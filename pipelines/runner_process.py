@@ -6,27 +6,40 @@ import shutil
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
-from braid.lake import InvalidRequest, Problem, ScratchDirectory, SystemClock, file_io_for, path_for
+from braid.lake import (
+    BucketPool,
+    Clock,
+    InvalidRequest,
+    Problem,
+    ScratchDirectory,
+    SystemClock,
+    file_io_for,
+    path_for,
+)
 from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.metrics import RunnerMetrics
 from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings
-from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
+from braid.pipelines.spark.bucket_pool import SparkPool
+from braid.pipelines.spark.cluster_session import check_cluster, end_session
+from braid.pipelines.spark.executor_watch import ExecutorWatch
+from braid.pipelines.spark.session import QUERY_LOGGERS, build_session, check_connector
+from braid.pipelines.spark.target import check_target, is_remote
 from braid.pipelines.stream.ingest import SESSION_CONF, IngestContext
 from braid.pipelines.stream.ingest_starter import IngestStarter
 from braid.pipelines.stream.memory_failure import HEAP_HINT
 from braid.registry.store.progress import ProgressStore
-from braid.schemas import Actor
+from braid.schemas import Actor, ExecutorsProgress
 from braid.telemetry.disk_metrics import DiskMetrics
 from braid.telemetry.logs import LogFormat, change_levels_on_signals, set_up_logs
 from braid.telemetry.probe_server import ProbeServer
@@ -37,7 +50,7 @@ _LOG = logging.getLogger(__name__)
 # Kafka's clients log every reconnect; errors that end a query reach its stream's trace. An error of a query's Python code is
 # logged by its stream, once.
 _LOG_LEVELS = {"": logging.INFO, "kafka": logging.CRITICAL, "py4j": logging.CRITICAL}
-_JVM_EXIT_SECONDS_MAX = 60
+_PARENT_POLL_SECONDS = 1.0
 EXIT_TRY_AGAIN = 75  # EX_TEMPFAIL
 _STATUS_OF_FULL_HEAP = 52  # Spark's own, after an OutOfMemoryError in a task
 
@@ -58,6 +71,7 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
     set_up_logs(log_format, _LOG_LEVELS)
     change_levels_on_signals(_LOG_LEVELS)
     settings = replace(settings, warehouse=path_for(settings.warehouse))
+    check_target(settings.target, warehouse=settings.warehouse)
     jars = _readable_jars(settings.clusters)
     stop = threading.Event()
     _stop_on_signals(stop)
@@ -72,10 +86,15 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
             memory=settings.memory,
             silent=QUERY_LOGGERS,
             conf={**SESSION_CONF, "spark.driver.extraClassPath": os.pathsep.join(jars)},
+            target=settings.target,
         )
         # Spark has installed its own handler for SIGINT.
         _stop_on_signals(stop)
+        lost = _stop_without_spark(session, stop)
         try:
+            if settings.target.is_submitted:
+                check_connector(session)
+            check_cluster(session, settings.target, warehouse=settings.warehouse, stop=stop)
             clock = SystemClock()
             file_io = file_io_for(settings.warehouse)
             requests = MaintenanceRequests()
@@ -105,6 +124,8 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
                 clock=clock,
                 requests=requests,
                 metrics=metrics,
+                new_pool=_bucket_pool(session, settings),
+                executors=_executors(session, clock, stop),
             )
             metrics.registry.register(
                 DiskMetrics({"warehouse": settings.warehouse, "temporary": str(work_dir)})
@@ -114,14 +135,34 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
                     lambda: [runner.report()], clock=clock, runner_timeout_ms=settings.lease_ttl_ms
                 )
             )
-            lost = _stop_without_spark(session, stop)
             if not stop.is_set():
                 runner.run(stop, lost=lost)
         finally:
-            _end_spark(session)
+            stop.set()  # from now on Spark ends because this process does
+            end_session(session)
             end_tracing()
     _LOG.info("runner ended name=%s", settings.name)
     return EXIT_TRY_AGAIN if lost.is_set() else 0
+
+
+def _bucket_pool(
+    session: SparkSession, settings: RunnerSettings
+) -> Callable[[], BucketPool] | None:
+    """Return what makes the pool that compacts: the cluster's executors; None: processes beside this one."""
+    if not is_remote(session.sparkContext.master):
+        return None
+    return lambda: SparkPool(session.sparkContext, parallel=settings.maintenance_workers)
+
+
+def _executors(
+    session: SparkSession, clock: Clock, stop: threading.Event
+) -> Callable[[], ExecutorsProgress | None]:
+    """Return what reports the executors of a cluster, which are watched from now on."""
+    if not is_remote(session.sparkContext.master):
+        return lambda: None
+    watch = ExecutorWatch(session, clock=clock, stop=stop)
+    watch.start()
+    return lambda: watch.progress
 
 
 @contextmanager
@@ -171,7 +212,7 @@ def _stop_without_spark(session: SparkSession, stop: threading.Event) -> threadi
 
     def watch() -> None:
         assert gateway is not None, "only a JVM that was started is watched"
-        status = gateway.proc.wait()
+        status = _status_of_parent() if gateway.proc is None else gateway.proc.wait()
         if not stop.is_set():
             _LOG.error("spark has ended status=%s: the runner ends too, start it again", status)
             if status == _STATUS_OF_FULL_HEAP:
@@ -182,6 +223,14 @@ def _stop_without_spark(session: SparkSession, stop: threading.Event) -> threadi
     if gateway is not None:
         threading.Thread(target=watch, name="spark-watch", daemon=True).start()
     return lost
+
+
+def _status_of_parent() -> str:
+    """Return when the JVM of `spark-submit`, which has started this process, has ended."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(_PARENT_POLL_SECONDS)
+    return "unknown"
 
 
 def _stop_on_signals(stop: threading.Event) -> None:
@@ -208,20 +257,3 @@ def _work_dir(given: Path | None) -> Iterator[Path]:
     for name in ("checkpoints", "scratch", "jvm"):
         shutil.rmtree(given / name, ignore_errors=True)
     yield given
-
-
-def _end_spark(session: SparkSession) -> None:
-    """Stop Spark and wait for its JVM, so that nothing outlives the runner."""
-    gateway = session.sparkContext._gateway
-    try:
-        session.stop()
-        if gateway is not None:
-            gateway.shutdown()
-    except (Py4JError, OSError) as error:
-        _LOG.info("spark is gone already error=%s", error)
-    if gateway is None:
-        return
-    process = gateway.proc
-    if process.stdin is not None:
-        process.stdin.close()
-    process.wait(_JVM_EXIT_SECONDS_MAX)

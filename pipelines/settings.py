@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
+from braid.pipelines.spark.target import LOCAL, SparkTarget
 
 LEASE_TTL_MS = 15_000  # heartbeats come every PROGRESS_MS, renewals of a lease after a third of it
 PROGRESS_MS = 2_000
@@ -83,7 +84,8 @@ class RunnerSettings:
         max_share: The largest share of the runner's task slots that one stream occupies, above 0 up to 1.
         task_memory_mb: Memory of the rows that one task holds, megabytes: of the writer's buffer, and of twice as much during
             a flush.
-        memory: Heap of Spark's JVM, as Spark writes it.
+        memory: Heap of the driver's JVM, as Spark writes it.
+        target: Where the tasks run.
         work_dir: Scratch and checkpoints, emptied of both at each start; None: a
             temporary directory that is removed at the end.
         lease_ttl_ms: How long a runner keeps its streams without a heartbeat, and tables without renewing their leases.
@@ -109,6 +111,7 @@ class RunnerSettings:
     max_share: float = MAX_SHARE
     task_memory_mb: int = TASK_MEMORY_MB
     memory: str = "1g"
+    target: SparkTarget = LOCAL
     work_dir: Path | None = None
     lease_ttl_ms: int = LEASE_TTL_MS
     poll_ms: int = REGISTRY_POLL_MS

@@ -125,6 +125,7 @@ from braid.schemas.problem import FieldProblem, ProblemCode, ProblemDocument
 from braid.schemas.progress import (
     Account,
     BackPressure,
+    ExecutorsProgress,
     MirrorProgress,
     RunnerProgress,
     StreamFailure,
@@ -291,6 +292,7 @@ __all__ = [
     "Deletes",
     "DesiredState",
     "DropColumnChange",
+    "ExecutorsProgress",
     "Expectation",
     "ExpectedDeadLetter",
     "ExpectedRow",

@@ -220,6 +220,24 @@ class TableProgress(Contract):
     error: str | None = None
 
 
+class ExecutorsProgress(Contract):
+    """A runner's report of its executors on a Spark cluster.
+
+    Attributes:
+        running: Executors that run.
+        lost: Executors that have ended since the start of the runner, by themselves or with their machines.
+        last_lost_host: Host and port of the last of these; None: none was lost.
+        last_lost_reason: Why it ended, as Spark tells it.
+        last_lost_ms: When the runner noticed, milliseconds since the epoch, UTC.
+    """
+
+    running: int
+    lost: int = 0
+    last_lost_host: str | None = None
+    last_lost_reason: str | None = None
+    last_lost_ms: int | None = None
+
+
 class RunnerProgress(Contract):
     """The report of one runner, overwritten every few seconds.
 
@@ -231,6 +249,7 @@ class RunnerProgress(Contract):
         streams: The streams' reports by `<database>.<table>/<stream>`.
         tables: Reports of the tables that the runner compacts, by `<database>.<table>`.
         owner: Id of the process, unique; None: of a version without assignments.
+        executors: Its executors; None for a runner whose tasks run on its own machine.
     """
 
     runner: str
@@ -240,6 +259,7 @@ class RunnerProgress(Contract):
     streams: Mapping[str, StreamProgress] = Field(default_factory=dict)
     tables: Mapping[str, TableProgress] = Field(default_factory=dict)
     owner: str | None = None
+    executors: ExecutorsProgress | None = None
 
     def is_alive(self, since_ms: int) -> bool:
         """Return whether the runner is alive, as far as the report tells.

@@ -285,6 +285,24 @@ class AggregationList(Contract):
     unreadable: tuple[str, ...] = ()
 
 
+class ExecutorsView(Contract):
+    """Executors of a runner on a Spark cluster.
+
+    Attributes:
+        running: Executors that run.
+        lost: Executors that have ended since the start of the runner, by themselves or with their machines.
+        last_lost_host: Host and port of the last of these; null: none was lost.
+        last_lost_reason: Why it ended, as Spark tells it.
+        last_lost_at: When the runner noticed, ISO 8601, UTC.
+    """
+
+    running: int
+    lost: int
+    last_lost_host: str | None
+    last_lost_reason: str | None
+    last_lost_at: str | None
+
+
 class RunnerView(Contract):
     """A runner, as it last reported.
 
@@ -299,6 +317,7 @@ class RunnerView(Contract):
         streams_max: The most streams that it has at once; None: no bound.
         drained: Whether it is drained: it gets no stream, and gives its streams away one by one.
         ending: Whether it ends as soon as its streams have moved.
+        executors: Its executors on a Spark cluster; null where its tasks run on its own machine.
     """
 
     name: str
@@ -311,6 +330,7 @@ class RunnerView(Contract):
     streams_max: int | None = None
     drained: bool = False
     ending: bool = False
+    executors: ExecutorsView | None = None
 
 
 class RunnerDrain(Contract):

@@ -25,6 +25,8 @@ the runner and the demo.
 | `letters`, `letter_arguments` | `stream dead-letters` and `replay` without a service; selections of dead letters, and letters as text |
 | `documents`, `declarations` | documents of YAML and JSON files; the tables and streams that they declare |
 | `apply/`, `watch/`, `doctor/` | `apply`, `watch`, `doctor` |
+| `prepare` | `prepare` |
+| `spark_target`, `spark_pool`, `submitted` | the options of a Spark cluster; the executors that compact; whether `spark-submit` has started the process |
 | `completion`, `json_schemas` | `completion`, `schema` |
 | `table_tests`, `definition_files` | `test`; the reader of its files |
 | `compaction`, `maintenance` | `compact`, `maintain` |

@@ -6,6 +6,7 @@ On stderr are the progress, dropped compactions and errors.
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 
 import typer
 
@@ -13,18 +14,25 @@ from braid.cli.arguments import one_line_errors
 from braid.cli.audit import record_maintenance
 from braid.cli.exits import EXIT_TRY_AGAIN
 from braid.lake import (
+    BucketPool,
     Catalog,
     CompactionPool,
     CompactionResult,
     DroppedCompaction,
     LakeError,
     Table,
+    compact_buckets,
 )
 from braid.schemas import CompactionRequest
 
 
 def compact_tables(
-    warehouse: str, identifiers: Sequence[str], *, full: bool, workers: int | None
+    warehouse: str,
+    identifiers: Sequence[str],
+    *,
+    full: bool,
+    workers: int | None,
+    new_pool: Callable[[], AbstractContextManager[BucketPool]] | None = None,
 ) -> int:
     """Compact tables one after the other and print the results.
 
@@ -36,6 +44,7 @@ def compact_tables(
         full: Compact everything; otherwise only what is due.
         workers: Number of processes; each compacts one bucket at a time and commits it by itself.
             None: this process compacts bucket after bucket and commits small ones together.
+        new_pool: Starts what compacts instead, such as the executors of a cluster.
 
     Returns:
         The exit status (`exit_status`).
@@ -52,15 +61,24 @@ def compact_tables(
         except typer.Exit as ended:
             return ended.exit_code
 
-    if workers is None:
+    if workers is None and new_pool is None:
         statuses = [attempt(name, lambda table: _compact(table, full=full)) for name in identifiers]
     else:
-        with CompactionPool(workers=workers) as pool:
+        with _pool(workers, new_pool) as pool:
             statuses = [
                 attempt(name, lambda table: _compact_with(pool, table, full=full))
                 for name in identifiers
             ]
     return exit_status(statuses)
+
+
+def _pool(
+    workers: int | None, new_pool: Callable[[], AbstractContextManager[BucketPool]] | None
+) -> AbstractContextManager[BucketPool]:
+    if new_pool is not None:
+        return new_pool()
+    assert workers is not None, "without a pool of its own a command names the processes"
+    return CompactionPool(workers=workers)
 
 
 def exit_status(statuses: Sequence[int]) -> int:
@@ -82,12 +100,12 @@ def _compact(table: Table, *, full: bool) -> int:
     return EXIT_TRY_AGAIN if result.dropped else 0
 
 
-def _compact_with(pool: CompactionPool, table: Table, *, full: bool) -> int:
+def _compact_with(pool: BucketPool, table: Table, *, full: bool) -> int:
     """Compact the buckets in the processes of the pool, one commit per bucket."""
     total = CompactionResult()
     errors: list[LakeError | OSError] = []
     try:
-        for outcome in pool.compact(table, full=full):
+        for outcome in compact_buckets(pool, table, full=full):
             if outcome.result is None:
                 errors += [] if outcome.error is None else [outcome.error]
                 continue

@@ -22,11 +22,17 @@ from braid.cli.options import (
     API,
     Api,
     Clusters,
+    ExecutorArchive,
+    ExecutorEnv,
+    ExecutorPython,
     LogFormatOption,
+    Master,
     MetricsHost,
     MetricsPort,
     OperationWait,
     Output,
+    SharedWarehouse,
+    SparkConf,
     TokenFile,
     Warehouse,
     WarehouseInsteadOfApi,
@@ -35,6 +41,7 @@ from braid.cli.output import OutputFormat
 from braid.cli.row_cli import app as row_app
 from braid.cli.runner_cli import app as runner_app
 from braid.cli.stream_cli import app as stream_app
+from braid.cli.submitted import is_submitted
 from braid.cli.table_cli import app as table_app
 from braid.cli.token_cli import app as token_app
 from braid.telemetry.logs import LogFormat
@@ -255,23 +262,49 @@ def service(
         )
 
 
-@app.command(epilog="Example: braid prepare")
-def prepare(*, clusters: Clusters = None) -> None:
-    """Download the runner's jars, and archive the classes of Spark's JVM so that runners start faster."""
+@app.command(epilog="Example: braid prepare --archive braid.tar.gz")
+def prepare(
+    *,
+    clusters: Clusters = None,
+    archive: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also make an archive of the packages that executors of a cluster need: a name that ends with .tar.gz.",
+            metavar="FILE",
+        ),
+    ] = None,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --archive: further installed package that tasks need. May be repeated.",
+            metavar="NAME",
+        ),
+    ] = None,
+    code_only: Annotated[
+        bool,
+        typer.Option(
+            "--code-only",
+            help="With --archive: leave out what Braid depends on, because executors have it.",
+        ),
+    ] = False,
+) -> None:
+    """Download the runner's jars, archive the classes of Spark's JVM, and the packages that executors of a cluster need.
+
+    Runners start faster with the archive of classes. The archive of packages is made only with --archive, and only if it is
+    not up to date.
+    """
     require_extra("spark")
-    from braid.cli.arguments import known_clusters, one_line_errors
+    from braid.cli.arguments import known_clusters
+    from braid.cli.prepare import prepare as run
 
     known = known_clusters(clusters, kafka=None)
-    from braid.pipelines.spark.class_archive import TrainingFailed, make_archive
-    from braid.pipelines.spark.jars import JarError
-
-    with one_line_errors():
-        try:
-            path = make_archive([Path(jar) for jar in known.jars])
-        except (JarError, TrainingFailed) as error:
-            typer.echo(f"error: the classes of Spark's JVM are not archived: {error}", err=True)
-            sys.exit(1)
-    typer.echo(f"the classes of Spark's JVM are in {path}")
+    status = run(
+        [Path(jar) for jar in known.jars],
+        archive=archive,
+        packages=package or (),
+        is_code_only=code_only,
+    )
+    sys.exit(status)
 
 
 @app.command(
@@ -341,17 +374,24 @@ def compact(
         int | None,
         typer.Option(
             min=1,
-            help="With --warehouse: buckets compacted at once, one commit each; by default one after the other.",
+            help="With --warehouse: buckets compacted at once, one commit each; by default one after the other, on a cluster 4 at once.",
         ),
     ] = None,
     wait: OperationWait = 0,
     api: Api = API,
     token_file: TokenFile = None,
     warehouse: WarehouseInsteadOfApi = None,
+    master: Master = None,
+    conf: SparkConf = None,
+    python: ExecutorPython = None,
+    archive: ExecutorArchive = None,
+    executor_env: ExecutorEnv = None,
+    shared_warehouse: SharedWarehouse = False,
 ) -> None:
     """Merge the files of tables into one sorted run per bucket, beside any writers.
 
-    A service does it as an operation for each table. With --warehouse, this process does it.
+    A service does it as an operation for each table. With --warehouse, this process does it, or with --master the
+    executors of a Spark cluster.
     """
     # Here, not above, as for the other commands.
     from braid.cli.arguments import check_table, refuse, warehouse_path
@@ -362,8 +402,9 @@ def compact(
         from braid.cli.api.connection import Connection
         from braid.cli.api.operation_wait import follow
 
-        if workers is not None:
-            refuse("--workers", workers, "expected together with --warehouse")
+        for option, value in (("--workers", workers), ("--master", master)):
+            if value is not None:
+                refuse(option, value, "expected together with --warehouse")
         with Connection(api=api, token_file=token_file).client() as client:
             begun = [client.table(table).compact({"full": not due}) for table in tables]
             status = follow(client, begun, wait_seconds=wait)
@@ -371,7 +412,27 @@ def compact(
     from braid.cli.compaction import compact_tables
 
     path = warehouse_path(warehouse)
-    sys.exit(compact_tables(path, tables, full=not due, workers=workers))
+    if master is None and not is_submitted():
+        sys.exit(compact_tables(path, tables, full=not due, workers=workers))
+    require_extra("spark")
+    # A command without a cluster must not load Spark.
+    from braid.cli.arguments import one_line_errors
+    from braid.cli.spark_pool import spark_pool
+    from braid.cli.spark_target import spark_target
+
+    target = spark_target(
+        warehouse=path,
+        master=master,
+        conf=conf or (),
+        python=python,
+        archive=archive,
+        executor_env=executor_env or (),
+        is_warehouse_shared=shared_warehouse,
+    )
+    new_pool = partial(spark_pool, target, warehouse=path, parallel=workers)
+    with one_line_errors():
+        status = compact_tables(path, tables, full=not due, workers=workers, new_pool=new_pool)
+    sys.exit(status)
 
 
 @app.command(epilog="Example: braid maintain --warehouse /data/warehouse --once")

@@ -30,6 +30,53 @@ MetricsPort = Annotated[
     ),
 ]
 MetricsHost = Annotated[str, typer.Option("--metrics-host", help="Address to listen at for these.")]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        help="Cluster whose executors run the tasks: spark://host:port, yarn or k8s://…; by default this machine.",
+        metavar="URL",
+    ),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf",
+        help="Setting of Spark, such as spark.executor.memory=2g. May be repeated.",
+        metavar="KEY=VALUE",
+    ),
+]
+ExecutorPython = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        help="With --master: Python of the executors; by default this one's path, with --archive its name.",
+        metavar="PATH",
+    ),
+]
+ExecutorArchive = Annotated[
+    Path | None,
+    typer.Option(
+        "--archive",
+        help="With --master: archive of `braid prepare` with the packages that executors lack.",
+        metavar="FILE",
+    ),
+]
+ExecutorEnv = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--executor-env",
+        help="With --master: variable that executors get from this process. May be repeated.",
+        metavar="NAME",
+    ),
+]
+SharedWarehouse = Annotated[
+    bool,
+    typer.Option(
+        "--shared-warehouse",
+        help="With --master: the warehouse's folder is the same on every machine.",
+    ),
+]
 WarehouseInsteadOfApi = Annotated[
     str | None,
     typer.Option(

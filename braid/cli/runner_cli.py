@@ -10,11 +10,17 @@ from braid.cli.options import (
     API,
     Api,
     Clusters,
+    ExecutorArchive,
+    ExecutorEnv,
+    ExecutorPython,
     Kafka,
     LogFormatOption,
+    Master,
     MetricsHost,
     MetricsPort,
     Output,
+    SharedWarehouse,
+    SparkConf,
     TokenFile,
 )
 from braid.cli.output import OutputFormat, print_document
@@ -79,7 +85,13 @@ def runner(
     task_memory_mb: Annotated[
         int, typer.Option(min=16, help="Memory of the rows that one task holds.")
     ] = 768,
-    memory: Annotated[str, typer.Option(help="Heap of Spark's JVM.")] = "1g",
+    memory: Annotated[str, typer.Option(help="Heap of the driver's JVM.")] = "1g",
+    master: Master = None,
+    conf: SparkConf = None,
+    python: ExecutorPython = None,
+    archive: ExecutorArchive = None,
+    executor_env: ExecutorEnv = None,
+    shared_warehouse: SharedWarehouse = False,
     maintain: Annotated[
         bool, typer.Option(help="Compact and expire the tables of the streams that it runs.")
     ] = True,
@@ -110,6 +122,17 @@ def runner(
     name = machine_name() if name is None else name
     check_runner(name=name, streams=stream or (), memory=memory)
     labels = runner_labels(label or ())
+    from braid.cli.spark_target import spark_target
+
+    target = spark_target(
+        warehouse=warehouse,
+        master=master,
+        conf=conf or (),
+        python=python,
+        archive=archive,
+        executor_env=executor_env or (),
+        is_warehouse_shared=shared_warehouse,
+    )
     ensure_warehouse(warehouse)
 
     # Here, not above: the service must start without Spark.
@@ -128,6 +151,7 @@ def runner(
         max_share=max_share,
         task_memory_mb=task_memory_mb,
         memory=memory,
+        target=target,
         maintains=maintain,
         maintenance_workers=compactors,
         metrics_port=metrics_port,

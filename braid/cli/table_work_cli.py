@@ -3,18 +3,27 @@
 A service does it as an operation. With a warehouse, this process does it.
 """
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from braid.cli.extras import require_extra
 from braid.cli.options import (
     API,
     Api,
+    ExecutorArchive,
+    ExecutorEnv,
+    ExecutorPython,
+    Master,
     OperationWait,
+    SharedWarehouse,
+    SparkConf,
     TableName,
     TokenFile,
     WarehouseInsteadOfApi,
 )
+from braid.cli.submitted import is_submitted
 from braid.cli.table_run import request_work, run_on_table
 
 app = typer.Typer()
@@ -50,19 +59,48 @@ def clean_orphans(
     api: Api = API,
     token_file: TokenFile = None,
     warehouse: WarehouseInsteadOfApi = None,
+    master: Master = None,
+    conf: SparkConf = None,
+    python: ExecutorPython = None,
+    archive: ExecutorArchive = None,
+    executor_env: ExecutorEnv = None,
+    shared_warehouse: SharedWarehouse = False,
 ) -> None:
-    """Print the files that nothing in the table refers to; delete them with --delete."""
-    from braid.cli.arguments import duration_ms
+    """Print the files that nothing in the table refers to; delete them with --delete.
+
+    With --warehouse, this process does it, or with --master the executors of a Spark cluster list and delete.
+    """
+    from braid.cli.arguments import duration_ms, refuse
 
     min_age_ms = duration_ms("--older-than", older_than)
     if warehouse is None:
+        if master is not None:
+            refuse("--master", master, "expected together with --warehouse")
         body = {"dry_run": not delete, "min_age_seconds": min_age_ms // 1000}
         request_work(table, api, token_file, wait, lambda found: found.clean_orphan_files(body))
     from braid.cli.orphans import clean
 
-    run_on_table(
-        warehouse, table, lambda path: clean(path, table, min_age_ms=min_age_ms, delete=delete)
-    )
+    work = partial(clean, identifier=table, min_age_ms=min_age_ms, delete=delete)
+    if master is None and not is_submitted():
+        run_on_table(warehouse, table, work)
+    require_extra("spark")
+    # A command without a cluster must not load Spark.
+    from braid.cli.spark_pool import spark_spread
+    from braid.cli.spark_target import spark_target
+
+    def clean_on_cluster(path: str) -> int:
+        target = spark_target(
+            warehouse=path,
+            master=master,
+            conf=conf or (),
+            python=python,
+            archive=archive,
+            executor_env=executor_env or (),
+            is_warehouse_shared=shared_warehouse,
+        )
+        return work(path, new_spread=partial(spark_spread, target, warehouse=path))
+
+    run_on_table(warehouse, table, clean_on_cluster)
 
 
 @app.command("expire", epilog="Example: braid table expire shop.orders --dry-run --wait 600")

@@ -2,7 +2,13 @@
 
 | module | contents |
 |---|---|
+| `target` | where tasks run, as Spark's configuration: this machine, a cluster, what `spark-submit` says |
 | `session` | the session of a runner, whose JVM ends with its Python process |
+| `cluster_session` | the session of a command on a cluster, checked and ended |
+| `executor_check`, `executor_probe` | the comparison of executors' Python and code with the driver's; what each executor answers |
+| `executor_watch` | the executors that run and that were lost |
+| `environment_archive` | the archive of the packages that executors need |
+| `bucket_pool`, `spread_paths` | compaction of buckets, and listing and deleting of files, by Spark's executors |
 | `scheduler_pools` | the pools by which the streams of a session share its task slots |
 | `checkpoint` | the offsets that Spark's checkpoint has for a micro-batch |
 | `java` | the location of Java, and the check of its version |

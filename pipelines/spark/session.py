@@ -1,6 +1,6 @@
-"""Spark session of a runner: local, quiet, and gone when its Python process is gone.
+"""Spark session of a runner: on its target, quiet, and gone when its Python process is gone.
 
-Lifetime: PySpark starts the JVM as a child of this Python process. The JVM's standard input is a pipe whose writing
+Lifetime of a session that this process starts: PySpark starts the JVM as a child of this Python process. The JVM's standard input is a pipe whose writing
 end only this process has. However this process ends, even by SIGKILL, the JVM reads end-of-file and exits within a
 second; its Python workers watch the JVM in the same way. The JVM may finish a write in that second. This harms no
 other query, because each query has its own checkpoint. Tests find the JVM by `jvm_process_id`.
@@ -13,10 +13,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from braid.lake import InvalidRequest, Problem
 from braid.pipelines.spark.class_archive import archive_options
 from braid.pipelines.spark.jars import java_executable, resolve
+from braid.pipelines.spark.target import LOCAL, SparkTarget, plan_session
 
 # Reading messages has costs for each batch and column, which 16,384 messages make small. For the bound in bytes Spark
 # asks for the size of a batch after every row: see `kafka.source.record_columns`.
@@ -68,11 +72,12 @@ def build_session(
     log_level: str = "error",
     silent: Sequence[str] = (),
     conf: Mapping[str, str] = MappingProxyType({}),
+    target: SparkTarget = LOCAL,
 ) -> SparkSession:
-    """Return a session whose JVM is a child of this process.
+    """Return a session whose JVM is a child of this process, or that of the `spark-submit` that started the process.
 
-    Sets `PYSPARK_PYTHON` and `SPARK_LOCAL_IP` in the environment: Spark reads them nowhere else. One session
-    per process: a second call returns the session of the first, as Spark does.
+    Sets `PYSPARK_PYTHON`, and for local tasks `SPARK_LOCAL_IP`, in the environment: Spark reads them nowhere else. One
+    session per process: a second call returns the session of the first, as Spark does.
 
     Args:
         app_name: Shown in logs.
@@ -83,49 +88,82 @@ def build_session(
         silent: Loggers of the JVM that are switched off, those below them included.
         conf: More Spark settings. They take precedence over the settings made here, except for
             `spark.driver.extraClassPath` and `spark.driver.extraJavaOptions`, which are appended.
+        target: Where tasks run.
 
     Raises:
         JarError: Java 17 is missing, or the connector cannot be downloaded.
     """
-    work_dir = work_dir.absolute()
-    work_dir.mkdir(parents=True, exist_ok=True)
-    java_executable()  # one clear error now, instead of Spark's trace later
-    os.environ["PYSPARK_PYTHON"] = str(_write_worker(work_dir))
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings: dict[str, bool | float | int | str | None] = {
-        "spark.driver.memory": memory,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
+    settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.local.dir": str(work_dir / "scratch"),
-        "spark.sql.warehouse.dir": str(work_dir / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
-        # 200, the default, costs seconds a batch on a few cores.
-        "spark.sql.shuffle.partitions": str(cores),
         "spark.python.worker.reuse": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH_ROWS),
         "spark.sql.execution.arrow.maxBytesPerBatch": str(_ARROW_BATCH_BYTES),
         **conf,
     }
-    scratch = work_dir / "jvm"
-    scratch.mkdir(exist_ok=True)
-    class_path = list(resolve(["spark"])["spark"])
-    extra = conf.get("spark.driver.extraClassPath", "")
-    class_path += [Path(jar) for jar in extra.split(os.pathsep) if jar]
-    java_options = [f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level, silent)}"]
-    # Libraries unpack native code into it, which a killed JVM leaves behind.
-    java_options += [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
-    # When a query is stopped, Spark searches the trace of its micro-batch with a pattern that takes some 700 bytes of
-    # the stack for each character: the usual megabyte is too little for a trace of 2,000 characters. Memory that is
-    # never used is not taken.
-    java_options += ["-Xss32m", "-XX:+UseSerialGC", conf.get("spark.driver.extraJavaOptions", "")]
-    java_options += archive_options(class_path)
-    settings["spark.driver.extraClassPath"] = os.pathsep.join(map(str, class_path))
-    settings["spark.driver.extraJavaOptions"] = " ".join(java_options).strip()
-    builder = SparkSession.builder.master(f"local[{cores}]").appName(app_name)
-    return builder.config(map=settings).getOrCreate()
+    if target.is_submitted:
+        return _join_submitted(target, cores=cores, memory=memory, settings=settings)
+    work_dir = work_dir.absolute()
+    work_dir.mkdir(parents=True, exist_ok=True)
+    java_executable()  # one clear error now, instead of Spark's trace later
+    given = {**conf, **target.conf}
+    jars = [*resolve(["spark"])["spark"], *_paths(conf.get("spark.driver.extraClassPath", ""))]
+    plan = plan_session(
+        target,
+        cores=cores,
+        memory=memory,
+        jars=jars,
+        settings={
+            "spark.app.name": app_name,
+            "spark.local.dir": str(work_dir / "scratch"),
+            "spark.sql.warehouse.dir": str(work_dir / "warehouse"),
+            **settings,
+        },
+        default_python=str(_write_worker(work_dir)) if target.is_local else sys.executable,
+        archived_python=f"python{sys.version_info.major}.{sys.version_info.minor}",
+    )
+    if plan.python is not None:
+        os.environ["PYSPARK_PYTHON"] = plan.python
+    if target.is_local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    class_path = [*jars, *_paths(target.conf.get("spark.driver.extraClassPath", ""))]
+    options = [*_java_options(work_dir, log_level, silent), *archive_options(class_path)]
+    options.append(given.get("spark.driver.extraJavaOptions", ""))
+    started = SparkConf(loadDefaults=False).setAll(
+        [
+            *plan.conf.items(),
+            ("spark.driver.extraClassPath", os.pathsep.join(map(str, class_path))),
+            ("spark.driver.extraJavaOptions", " ".join(options).strip()),
+        ]
+    )
+    # The JVM gets its settings on the command line, which every user of the machine can read.
+    SparkContext._ensure_initialized(conf=started)
+    builder = SparkSession.builder.config(map=dict(plan.secret_conf))
+    return builder.config(conf=started).getOrCreate()
+
+
+def check_connector(session: SparkSession) -> None:
+    """Check that Spark has its Kafka connector, which `spark-submit` may not have been given.
+
+    Raises:
+        InvalidRequest: It has none; the hint has the jars.
+        JarError: It has none, and the jars for the hint cannot be downloaded.
+    """
+    source = session.readStream.format("kafka").option("subscribe", "any")
+    try:
+        source.option("kafka.bootstrap.servers", "127.0.0.1:1").load()
+    except AnalysisException as error:
+        jars = ",".join(map(str, resolve(["spark"])["spark"]))
+        problem = Problem(
+            field="--jars",
+            value=session.conf.get("spark.jars", None),
+            message="Spark has no source `kafka`",
+            hint=f"spark-submit --jars {jars}",
+        )
+        message = "the application has no Kafka connector"
+        raise InvalidRequest(message, problems=[problem]) from error
 
 
 def jvm_process_id(session: SparkSession) -> int:
@@ -133,6 +171,47 @@ def jvm_process_id(session: SparkSession) -> int:
     jvm = session.sparkContext._jvm
     assert jvm is not None, "a built session has a JVM"
     return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def _join_submitted(
+    target: SparkTarget, *, cores: int, memory: str, settings: Mapping[str, str]
+) -> SparkSession:
+    """Return the session of the application that `spark-submit` has started; its own settings take precedence."""
+    plan = plan_session(
+        target,
+        cores=cores,
+        memory=memory,
+        jars=(),
+        settings=settings,
+        default_python=sys.executable,
+        archived_python=sys.executable,
+    )
+    SparkContext._ensure_initialized()
+    given = SparkConf()
+    left = SparkConf(loadDefaults=False)
+    left.setAll([(key, value) for key, value in plan.conf.items() if not given.contains(key)])
+    return SparkSession.builder.config(conf=left).getOrCreate()
+
+
+def _paths(class_path: str) -> list[Path]:
+    return [Path(jar) for jar in class_path.split(os.pathsep) if jar]
+
+
+def _java_options(work_dir: Path, log_level: str, silent: Sequence[str]) -> list[str]:
+    """Return the options of the driver's JVM."""
+    scratch = work_dir / "jvm"
+    scratch.mkdir(exist_ok=True)
+    return [
+        f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level, silent)}",
+        # Libraries unpack native code into it, which a killed JVM leaves behind.
+        f"-Djava.io.tmpdir={scratch}",
+        "-XX:-UsePerfData",
+        # When a query is stopped, Spark searches the trace of its micro-batch with a pattern that takes some 700 bytes
+        # of the stack for each character: the usual megabyte is too little for a trace of 2,000 characters. Memory that
+        # is never used is not taken.
+        "-Xss32m",
+        "-XX:+UseSerialGC",
+    ]
 
 
 def _write_log4j(work_dir: Path, level: str, silent: Sequence[str]) -> Path:

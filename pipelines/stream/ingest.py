@@ -366,7 +366,8 @@ class Ingest:
         )
         use_pool(session.sparkContext, self._plan.key, weight=self._plan.spec.weight)
         writer = records.writeStream.foreachBatch(sink)
-        writer = writer.option("checkpointLocation", str(self._checkpoint))
+        # On the driver's disk, whatever file system is the default of a cluster: no executor reads it.
+        writer = writer.option("checkpointLocation", f"file:{self._checkpoint.absolute()}")
         if _is_last_step(self._plan, claimed):
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self._plan.spec.interval_ms} milliseconds").start()

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from braid.registry.runner_drains import check_runner_name, drain_of, set_drained
 from braid.registry.store.stored_documents import FEATURES
-from braid.schemas import Actor, MergeEngine
+from braid.schemas import Actor, ExecutorsProgress, MergeEngine
 from braid.schemas.access import AccessScope
 from braid.schemas.message_format import FORMAT_TYPES
 from braid.schemas.resource_lists import (
@@ -17,6 +17,7 @@ from braid.schemas.resource_lists import (
     ClientView,
     ClusterList,
     ClusterView,
+    ExecutorsView,
     RunnerDrain,
     RunnerList,
     RunnerView,
@@ -88,6 +89,7 @@ def list_runners(components: ComponentsOf, principal: PrincipalOf) -> RunnerList
                 streams_max=joined[one.runner].streams_max if one.runner in joined else None,
                 drained=one.runner in assignment.drained,
                 ending=one.runner in joined and joined[one.runner].is_leaving,
+                executors=None if one.executors is None else _executors_view(one.executors),
             )
             for one in reports.runners
         ),
@@ -123,6 +125,17 @@ def _drain(components: Components, actor: Actor, runner: str, *, is_drained: boo
         actor=actor,
     )
     return drain_of(assignment, runner)
+
+
+def _executors_view(reported: ExecutorsProgress) -> ExecutorsView:
+    lost_ms = reported.last_lost_ms
+    return ExecutorsView(
+        running=reported.running,
+        lost=reported.lost,
+        last_lost_host=reported.last_lost_host,
+        last_lost_reason=reported.last_lost_reason,
+        last_lost_at=None if lost_ms is None else iso_utc(lost_ms),
+    )
 
 
 @router.get("/clusters", tags=["clusters"])

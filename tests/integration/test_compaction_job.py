@@ -1,16 +1,25 @@
-"""Buckets are compacted by Spark's executors."""
+"""Buckets are compacted, and orphans found and deleted, by Spark's executors."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from braid.lake import Catalog, MaintenanceService, Table, compact_buckets
-from braid.pipelines.compaction_job import SparkPool
+from braid.lake import (
+    Catalog,
+    FileStatus,
+    MaintenanceService,
+    StorageUnavailable,
+    Table,
+    compact_buckets,
+)
+from braid.pipelines.spark.bucket_pool import SparkPool
+from braid.pipelines.spark.spread_paths import SparkSpread
 from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -87,6 +96,35 @@ def test_the_service_runs_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert (stats.polls, stats.compactions, stats.failures) == (2, 6, 0)
     assert max(table.runs_per_bucket().values()) < 3
     assert values(table) == {6}
+
+
+def test_orphans_are_listed_and_deleted_by_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    table = given_table(tmp_path)
+    write(table, commits=1)
+    strays = [
+        Path(table.path, f"bucket-{number % 3}", f"data-x-{number}.parquet") for number in range(9)
+    ]
+    for stray in strays:
+        stray.write_bytes(b"x")
+    spread = SparkSpread(spark.sparkContext, parallel=2)
+
+    report = table.clean_orphans(min_age_ms=0, delete=True, spread=spread)
+
+    assert sorted(file.path for file in report.files) == sorted(map(str, strays))
+    assert not any(stray.exists() for stray in strays)
+    assert table.clean_orphans(min_age_ms=0, spread=spread).files == ()
+    assert values(table) == {1}
+
+
+def test_a_failure_of_storage_is_reported(spark: SparkSession) -> None:
+    spread = SparkSpread(spark.sparkContext, parallel=2)
+
+    with pytest.raises(StorageUnavailable, match="could not work on 1 paths"):
+        spread(_fail, ["any"])
+
+
+def _fail(paths: Sequence[str]) -> list[FileStatus]:
+    raise StorageUnavailable(f"no {paths}")
 
 
 @pytest.mark.slow

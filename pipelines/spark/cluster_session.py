@@ -1,0 +1,88 @@
+"""Session of a command that uses a cluster: started, checked, and ended with everything that it has started."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from braid.lake import ScratchDirectory
+from braid.pipelines.spark.executor_check import check_executors
+from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
+from braid.pipelines.spark.target import SparkTarget, check_warehouse, is_remote
+
+_LOG = logging.getLogger(__name__)
+_JVM_EXIT_SECONDS_MAX: Final = 60
+_EXECUTORS_SECONDS_MAX: Final = 300
+
+
+@contextmanager
+def cluster_session(
+    target: SparkTarget, *, app_name: str, warehouse: str, cores: int, memory: str = "512m"
+) -> Iterator[SparkSession]:
+    """Yield a checked session on a target, and end it.
+
+    Args:
+        target: The target.
+        app_name: Shown in the cluster manager's page.
+        warehouse: Absolute path or address of the warehouse.
+        cores: Tasks that run at once.
+        memory: Heap of the driver's JVM, as Spark writes it.
+
+    Raises:
+        JarError: Java 17 is missing, or a jar cannot be downloaded.
+        InvalidRequest, StorageUnavailable: What `check_cluster` raises.
+    """
+    scratch = ScratchDirectory(name="braid-spark")
+    try:
+        session = build_session(
+            app_name=app_name,
+            work_dir=Path(scratch.path),
+            cores=cores,
+            memory=memory,
+            silent=QUERY_LOGGERS,
+            target=target,
+        )
+        try:
+            check_cluster(session, target, warehouse=warehouse, stop=threading.Event())
+            yield session
+        finally:
+            end_session(session)
+    finally:
+        scratch.close()
+
+
+def check_cluster(
+    session: SparkSession, target: SparkTarget, *, warehouse: str, stop: threading.Event
+) -> None:
+    """Check what only Spark knows: which master it has, and what executors can run. Nothing for local tasks.
+
+    Raises:
+        InvalidRequest: Executors do not reach the warehouse, or cannot run the driver's code.
+        StorageUnavailable: The cluster gives no executor.
+    """
+    if is_remote(session.sparkContext.master):
+        check_warehouse(warehouse, is_shared=target.is_warehouse_shared)
+        check_executors(session, wait_s=_EXECUTORS_SECONDS_MAX, stop=stop)
+
+
+def end_session(session: SparkSession) -> None:
+    """Stop Spark and wait for the JVM that this process has started, so that nothing outlives the process."""
+    gateway = session.sparkContext._gateway
+    try:
+        session.stop()
+        if gateway is not None:
+            gateway.shutdown()
+    except (Py4JError, OSError) as error:
+        _LOG.info("spark is gone already error=%s", error)
+    # `spark-submit` started the JVM, and ends it.
+    if gateway is None or gateway.proc is None:
+        return
+    process = gateway.proc
+    if process.stdin is not None:
+        process.stdin.close()
+    process.wait(_JVM_EXIT_SECONDS_MAX)
