@@ -32,6 +32,7 @@ from braid.demo.flights_run import FlightsRun, Statuses, StreamFailed
 from braid.demo.processes import ProcessFailed
 from braid.demo.s3_fault_proxy import Faults
 from braid.demo.s3_server import S3Server
+from braid.pipelines.spark.environment_archive import make_environment_archive
 
 INGEST_TIMEOUT_S = 3_600.0
 
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "make demo ARGS=…
                     scale=chosen.scale,
                     trigger_ms=chosen.trigger_ms,
                     object_store=store,
+                    runner_options=_runner_options(chosen, work_dir, console),
                 )
             )
             is_equal = _run(run, console, runner_count=chosen.runners)
@@ -98,7 +100,32 @@ def _parse_arguments(arguments: Sequence[str] | None, prog: str) -> argparse.Nam
         default=0.0,
         help="with --s3: share of requests that are refused, lose their answer, break off or wait",
     )
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--master", metavar="URL", help="with --s3: the Spark cluster whose executors do the work"
+    )
+    parser.add_argument(
+        "--runner-option",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="an option of `braid runner`, such as --runner-option=--python=python3.12; may be repeated",
+    )
+    chosen = parser.parse_args(arguments)
+    if chosen.master is not None and not (chosen.s3 or chosen.faults):
+        parser.error("--master needs --s3: executors on other machines do not reach a local folder")
+    return chosen
+
+
+def _runner_options(
+    chosen: argparse.Namespace, work_dir: Path, console: Console
+) -> tuple[str, ...]:
+    """Return what runners are started with; for a cluster it packs what executors need."""
+    if chosen.master is None:
+        return tuple(chosen.runner_option)
+    console.print("… packages of the executors", highlight=False)
+    archive = make_environment_archive(work_dir / "executors.tar.gz")
+    options = (f"--master={chosen.master}", f"--archive={archive.path}")
+    return (*options, *chosen.runner_option)
 
 
 def _share(text: str) -> float:

@@ -5,7 +5,7 @@ demo, integration tests and a benchmark use this module.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -45,6 +45,7 @@ class FlightsRun:
         trigger_ms: int = 2_000,
         max_records_per_batch: int = 200_000,
         object_store: S3Server | None = None,
+        runner_options: Sequence[str] = (),
     ) -> None:
         """Prepare a run.
 
@@ -54,6 +55,7 @@ class FlightsRun:
             trigger_ms: Time between the starts of two micro-batches of a stream.
             max_records_per_batch: The bound of one micro-batch.
             object_store: A running server that holds the warehouse; None: `work_dir` holds it.
+            runner_options: Further options of `braid runner`, such as those of a Spark cluster.
         """
         self.work_dir = work_dir
         if object_store is None:
@@ -62,6 +64,7 @@ class FlightsRun:
         else:
             self.warehouse = object_store.warehouse
             self.environment = dict(object_store.environment)
+        self.runner_options = tuple(runner_options)
         self.scale = scale
         self.trigger_ms = trigger_ms
         self.max_records_per_batch = max_records_per_batch
@@ -131,7 +134,7 @@ class FlightsRun:
         only = [f"--stream={DATABASE}.{TABLE}/{stream.name}" for stream in streams]
         runner = self.supervisor.start_module(
             name, "braid", "runner", "--warehouse", self.warehouse,
-            "--clusters", str(self.clusters), "--name", name, *only,
+            "--clusters", str(self.clusters), "--name", name, *only, *self.runner_options,
             environment=self.environment,
         )  # fmt: skip
         self._watched.append(runner)

@@ -57,6 +57,11 @@ class ControlPlane:
         """Send a `GET`."""
         return _content(self._send("GET", path, None))
 
+    def runners(self) -> list[dict[str, Any]]:
+        """Return the runners that have ever reported."""
+        found: list[dict[str, Any]] = _content(self._send("GET", "/v1/runners", None))["runners"]
+        return found
+
     def set_back(self, stream: str, share: float) -> list[Move]:
         """Set the position of a stream that is being stopped back to a share of what it has read.
 
@@ -111,7 +116,7 @@ class ControlPlane:
         """
         try:
             answer = self._http.request(
-                method, _PATH + path, json=body, headers={**_JSON, **headers}
+                method, _below_table(path), json=body, headers={**_JSON, **headers}
             )
         except httpx.TransportError:
             answer = None
@@ -128,3 +133,7 @@ class ControlPlane:
 def _content(answer: httpx.Response) -> dict[str, Any]:
     found: dict[str, Any] = answer.json() if answer.content else {}
     return found
+
+
+def _below_table(path: str) -> str:
+    return path if path.startswith("/v1/") else _PATH + path

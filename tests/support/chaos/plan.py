@@ -21,7 +21,11 @@ _FAULTS: Final = (0.01, 0.08)
 
 
 class Target(StrEnum):
-    """What is killed or paused. A driver is Spark's JVM, an executor one of its Python workers."""
+    """What is killed or paused.
+
+    A driver is Spark's JVM, an executor one of its Python workers, on a cluster an executor's JVM. A worker is the machine of
+    a cluster that has executors.
+    """
 
     BROKER = "broker"
     RUNNER = "runner"
@@ -30,6 +34,7 @@ class Target(StrEnum):
     SERVICE = "service"
     COMPACTOR = "compactor"
     STORE = "store"
+    WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +108,13 @@ class Step:
         )
 
 
-_KILLED: Final = tuple(target for target in Target if target is not Target.STORE)
+_ANYWHERE: Final = tuple(target for target in Target if target is not Target.WORKER)
+_KILLED: Final = tuple(target for target in _ANYWHERE if target is not Target.STORE)
 
 FULL_DECK: Final[Sequence[Action]] = (
     *(Kill(target) for target in _KILLED),
     *(Kill(target) for target in (Target.EXECUTOR, Target.COMPACTOR)),
-    *(Pause(target) for target in Target),
+    *(Pause(target) for target in _ANYWHERE),
     *(Pause(target, _PAST_LEASE_MS) for target in (Target.RUNNER, Target.DRIVER)),
     *(StoreFaults() for _ in range(2)),
     *(Declare(stream, is_mended=is_mended) for stream in STREAMS for is_mended in (True, False)),
@@ -126,6 +132,12 @@ SHORT_DECK: Final[Sequence[Action]] = (
     *(SetBack(stream) for stream in REPEATABLE),
 )
 """Each kind of action at least once: 19 steps."""
+
+
+CLUSTER_DECK: Final[Sequence[Action]] = tuple(
+    Kill(target) for target in (Target.WORKER, Target.EXECUTOR, Target.DRIVER)
+)
+"""What a cluster loses: 3 steps."""
 
 
 def chaos_plan(

@@ -18,6 +18,7 @@ from braid.demo.processes import ChildProcess, ProcessFailed, Supervisor
 from braid.demo.s3_server import S3Server
 from tests.support.chaos.plan import Target
 from tests.support.chaos.streams import CLUSTER, IDENTIFIER
+from tests.support.standalone_cluster import StandaloneCluster
 
 _TIMEOUT_S: Final = 600.0
 
@@ -25,13 +26,18 @@ _TIMEOUT_S: Final = 600.0
 class Processes:
     """Owns the processes of a run; leaving the context ends them all."""
 
-    def __init__(self, work_dir: Path, *, runners: Sequence[str]) -> None:
+    def __init__(
+        self, work_dir: Path, *, runners: Sequence[str], cluster: StandaloneCluster | None = None
+    ) -> None:
         """Prepare them.
 
         Args:
             work_dir: Empty folder for data and logs.
             runners: The names of the runners.
+            cluster: A cluster that runs, whose executors do the runners' work, compactions too; None: each runner does
+                its own, beside a compactor.
         """
+        self.cluster = cluster
         self._dir = work_dir
         self._supervisor = Supervisor(work_dir / "logs")
         self.broker = KafkaBroker(work_dir / "kafka")
@@ -79,7 +85,8 @@ class Processes:
         """Start the runners and the compactor; they work later."""
         for name in self._runners:
             self._start_runner(name)
-        self._start("compactor", "maintain", IDENTIFIER, "--every", "1")
+        if self.cluster is None:
+            self._start("compactor", "maintain", IDENTIFIER, "--every", "1")
 
     def keep(self) -> None:
         """Start again what has ended on purpose.
@@ -111,6 +118,8 @@ class Processes:
         if target is Target.BROKER:
             self.broker.restart()
             return "broker"
+        if self.cluster is not None and target in (Target.EXECUTOR, Target.WORKER):
+            return self._kill_of_cluster(self.cluster, target, drawn)
         found = self._of(target, drawn)
         if not found:
             return f"no {target} is there"
@@ -135,6 +144,16 @@ class Processes:
         self.keep()
         return f"{target} {found}"
 
+    def _kill_of_cluster(self, cluster: StandaloneCluster, target: Target, drawn: int) -> str:
+        number = drawn % 2
+        found = cluster.executors(number)
+        if target is Target.EXECUTOR:
+            cluster.kill_executor(number)
+        else:
+            cluster.kill_worker(number)
+            cluster.start_worker(number)
+        return f"{target} {number} with executors {found}"
+
     def pause(self, target: Target, drawn: int, *, milliseconds: int) -> str:
         """Stop a part by SIGSTOP for a while; return what was stopped."""
         found = self._of(target, drawn)
@@ -148,7 +167,7 @@ class Processes:
 
     def end_workers(self) -> Mapping[str, int]:
         """End runners and compactor by SIGTERM, and return the exit status of each."""
-        names = [*self._runners, "compactor"]
+        names = [name for name in (*self._runners, "compactor") if name in self._children]
         for name in names:
             self._children[name].process.send_signal(signal.SIGTERM)
         return {name: self._children.pop(name).wait(timeout_s=_TIMEOUT_S) for name in names}
@@ -164,7 +183,13 @@ class Processes:
         )
 
     def _start_runner(self, name: str) -> None:
-        self._start(name, "runner", "--name", name, "--clusters", self._clusters, "--memory=512m")
+        more = ("--max-share=1", "--compactors=2", *self._on_cluster()) if self.cluster else ()
+        self._start(
+            name, "runner", "--name", name, "--clusters", self._clusters, "--memory=512m", *more
+        )
+
+    def _on_cluster(self) -> tuple[str, ...]:
+        return () if self.cluster is None else self.cluster.options
 
     def _start(self, name: str, *arguments: str | Path) -> ChildProcess:
         child = self._supervisor.start_module(

@@ -3,6 +3,7 @@
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ from tests.support.chaos.streams import (
 )
 from tests.support.chaos.table_watch import TableWatch
 from tests.support.chaos.topics import Topics, ends_of
+from tests.support.standalone_cluster import StandaloneCluster
 from tests.support.waiting import wait_until
 
 _LOOKS: Final = 30
@@ -55,6 +57,8 @@ class ChaosOutcome:
         letters: Numbers of dead letters, by stream.
         moves: The moves of positions that were asked for.
         injected: Numbers of the store's faults, by kind.
+        orphans: Number of files that were deleted in the end, because nothing referred to them.
+        executors_lost: The most losses of a cluster's executors that the service has shown of a start of a runner.
     """
 
     seed: int
@@ -63,6 +67,8 @@ class ChaosOutcome:
     letters: dict[str, int] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     injected: Mapping[str, int] = field(default_factory=dict)
+    orphans: int = 0
+    executors_lost: int = 0
 
     def __str__(self) -> str:
         """Say all that is needed to find out what happened."""
@@ -72,7 +78,12 @@ class ChaosOutcome:
 
 
 def run_chaos(
-    work_dir: Path, plan: Sequence[Step], *, seed: int, runners: Sequence[str]
+    work_dir: Path,
+    plan: Sequence[Step],
+    *,
+    seed: int,
+    runners: Sequence[str],
+    cluster: StandaloneCluster | None = None,
 ) -> ChaosOutcome:
     """Carry out a plan, let everything come to rest, and compare.
 
@@ -81,13 +92,14 @@ def run_chaos(
         plan: The plan.
         seed: Of the records.
         runners: The names of the runners.
+        cluster: The cluster that they run on; None: this machine.
 
     Raises:
         AssertionError: Something hangs or fails for good; the message has the log.
     """
     outcome = ChaosOutcome(seed=seed)
     with (
-        Processes(work_dir, runners=runners) as processes,
+        Processes(work_dir, runners=runners, cluster=cluster) as processes,
         ControlPlane(processes.port, keep=processes.keep) as control,
         Topics(processes.broker) as topics,
         _told(outcome, processes),
@@ -183,6 +195,13 @@ class _Run:
             for stream in STREAMS:
                 status = self._control.get(f"/streams/{stream}/status")
                 assert status["state"] != "FAILED", status
+            self._note_executors()
+
+    def _note_executors(self) -> None:
+        for runner in self._control.runners():
+            if runner["executors"] is not None:
+                lost = max(self._outcome.executors_lost, runner["executors"]["lost"])
+                self._outcome.executors_lost = lost
 
     def end(self) -> None:
         """Let everything come to rest, replay what was too large, end the workers, and compare."""
@@ -203,6 +222,7 @@ class _Run:
             self._replay_large(stream)
         self._check_open(records[PAYMENTS])
         self._check_read_again()
+        self._note_executors()
         statuses = self._processes.end_workers()
         # One that has just been started again has no handler of the signal yet.
         usual = (0, -signal.SIGTERM)
@@ -274,10 +294,24 @@ class _Run:
         self._wrong([f"the last compaction ended with {status}"] if status else [])
         compacted = row_differences(self._rows(), expected)
         self._wrong([f"after compaction, {line}" for line in compacted])
+        self._clean_up(expected)
         self._outcome.log.append(
             f"{len(commits)} commits, {len(expected)} rows, {sum(ends.values())} records, "
             f"{self._outcome.letters} letters, {dict(self._outcome.injected)} faults of the store"
         )
+
+    def _clean_up(self, expected: Sequence[Mapping[str, Any]]) -> None:
+        """Delete what nothing refers to, now that nobody writes: the rows are the same without it."""
+        table = self._watch.table()
+        latest = table.latest_snapshot()
+        assert latest is not None, "the table has records"
+        paths = Counter(entry.file.file_name for entry in table.live_files(latest))
+        self._wrong([f"{path} is referenced {n} times" for path, n in paths.items() if n > 1])
+        report = table.clean_orphans(min_age_ms=0, delete=True)
+        self._outcome.orphans = len(report.files)
+        self._wrong([f"{one.path} is left" for one in table.clean_orphans(min_age_ms=0).files])
+        lost = row_differences(self._rows(), expected)
+        self._wrong([f"after cleaning, {line}" for line in lost])
 
     def _rows(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.chaos.plan import (
+    CLUSTER_DECK,
     FULL_DECK,
     SHORT_DECK,
     Action,
@@ -30,7 +31,15 @@ def test_every_kind_of_action_comes_in_each_round(deck: list[Action]) -> None:
         actions = [step.action for step in plan[first : first + len(deck)]]
         killed = {action.target for action in actions if isinstance(action, Kill)}
         assert {type(action) for action in actions} == kinds
-        assert killed == set(Target) - {Target.STORE}
+        assert killed == set(Target) - {Target.STORE, Target.WORKER}
+
+
+def test_a_cluster_loses_each_of_its_parts_in_each_round() -> None:
+    plan = chaos_plan(3, steps=2 * len(CLUSTER_DECK), deck=CLUSTER_DECK)
+
+    for first in (0, len(CLUSTER_DECK)):
+        actions = {step.action for step in plan[first : first + len(CLUSTER_DECK)]}
+        assert actions == {Kill(one) for one in (Target.WORKER, Target.EXECUTOR, Target.DRIVER)}
 
 
 def test_a_late_stream_is_sent_later_what_it_owes_and_in_the_end_all_is_sent() -> None:
