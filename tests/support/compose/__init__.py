@@ -14,6 +14,8 @@ SCHEMA_FILE: Final = Path(__file__).parent / "compose-spec.json"
 COMPOSE_FILE: Final = ROOT / "docker-compose.yml"
 OWN: Final = ("service", "runner", "maintenance")
 """Services that run a program of Braid."""
+CLUSTER: Final = ("spark-master", "spark-worker", "cluster-runner")
+"""Services of the profile `cluster`."""
 
 
 def compose_file() -> dict[str, Any]:

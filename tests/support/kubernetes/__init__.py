@@ -37,12 +37,50 @@ def manifests() -> dict[str, Manifest]:
     return found
 
 
+def with_component(name: str) -> dict[str, Manifest]:
+    """Return all manifests with those of a component, and with its patches, which add and replace values."""
+    folder = FOLDER / name
+    found = manifests()
+    component = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
+    for resource in component["resources"]:
+        for one in yaml.safe_load_all((folder / resource).read_text(encoding="utf-8")):
+            found[f"{one['kind']}/{one['metadata']['name']}"] = one
+    for patch in component["patches"]:
+        target = found["{kind}/{name}".format(**patch["target"])]
+        for step in yaml.safe_load((folder / patch["path"]).read_text(encoding="utf-8")):
+            _apply(target, step)
+    return found
+
+
+def _apply(manifest: Manifest, step: dict[str, Any]) -> None:
+    *path, last = step["path"].strip("/").split("/")
+    place: Any = manifest
+    for key in path:
+        place = place[int(key) if isinstance(place, list) else key]
+    if last == "-":
+        assert step["op"] == "add"
+        place.append(step["value"])
+        return
+    assert step["op"] == "replace", step
+    assert last in place, step
+    place[last] = step["value"]
+
+
 def schema_errors(manifest: Manifest) -> Iterator[str]:
     """Yield what Kubernetes would refuse about the form of a manifest."""
     document = json.loads(_SCHEMAS.read_text(encoding="utf-8"))
-    schema = {
-        **document["kinds"][f"{manifest['apiVersion']}/{manifest['kind']}"],
-        "$defs": document["$defs"],
-    }
+    yield from _errors(
+        manifest, document["kinds"][f"{manifest['apiVersion']}/{manifest['kind']}"], document
+    )
+
+
+def pod_errors(spec: Manifest) -> Iterator[str]:
+    """Yield what Kubernetes would refuse about the form of a pod."""
+    document = json.loads(_SCHEMAS.read_text(encoding="utf-8"))
+    yield from _errors(spec, document["$defs"]["io.k8s.api.core.v1.PodSpec"], document)
+
+
+def _errors(manifest: Manifest, schema: Manifest, document: Manifest) -> Iterator[str]:
+    schema = {**schema, "$defs": document["$defs"]}
     for error in jsonschema_rs.validator_for(schema).iter_errors(manifest):
         yield f"{'/'.join(map(str, error.instance_path))}: {error.message}"

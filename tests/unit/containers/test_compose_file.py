@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import pyspark
 import pytest
+import typer
 import yaml
 
+from braid.cli.main import app
 from braid.formats.clusters.clusters_file import load_clusters
 from braid.schemas import KafkaSpec
 from tests.support import containers as test_images
-from tests.support.compose import OWN, SCHEMA_FILE, compose_file
+from tests.support.compose import CLUSTER, OWN, SCHEMA_FILE, compose_file
 from tests.support.doc_examples import ROOT
 
 FILE = compose_file()
@@ -38,7 +41,7 @@ def test_every_image_is_pinned_or_built_here(name: str) -> None:
     repository, _, tag = service["image"].rpartition(":")
 
     assert repository
-    if name in (*OWN, "tokens"):
+    if name in (*OWN, *CLUSTER, "tokens"):
         assert tag == "local"
     else:
         assert re.search(r"\d+\.\d+|\d{4}-\d{2}-\d{2}", tag), service["image"]
@@ -67,7 +70,7 @@ def test_every_service_that_lasts_has_a_health_check(name: str) -> None:
     assert {"interval", "timeout", "retries"} <= set(check)
 
 
-@pytest.mark.parametrize("name", [*OWN, "tokens"])
+@pytest.mark.parametrize("name", [*OWN, *CLUSTER, "tokens"])
 def test_programs_of_braid_have_few_rights(name: str) -> None:
     service = SERVICES[name]
 
@@ -87,6 +90,46 @@ def test_every_volume_and_secret_is_declared_and_used() -> None:
 
     assert volumes == set(FILE["volumes"])
     assert secrets == set(FILE["secrets"])
+
+
+def test_a_cluster_starts_by_its_profile_alone() -> None:
+    assert tuple(name for name, one in SERVICES.items() if "profiles" in one) == CLUSTER
+    assert SERVICES["spark-worker"]["scale"] == 2
+
+
+def test_the_programs_of_the_cluster_know_each_other() -> None:
+    _, *master = SERVICES["spark-master"]["command"]
+    given = dict(zip(master[::2], master[1::2], strict=True))
+    address = f"spark://{given['--host']}:{given['--port']}"
+    runner = SERVICES["cluster-runner"]
+
+    assert given["--host"] == "spark-master"
+    assert SERVICES["spark-worker"]["command"][-1] == address
+    assert f"--master={address}" in runner["command"]
+    assert f"--conf=spark.driver.host={runner['hostname']}" in runner["command"]
+
+
+def test_the_cluster_runs_from_the_image_of_runners() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    (version,) = re.findall(r"^ARG PYTHON_IMAGE=python:(\d+\.\d+)\.", dockerfile, re.MULTILINE)
+    packages = f"/opt/braid/lib/python{version}/site-packages"
+
+    program = Path(pyspark.__file__).parent / "bin/spark-class"
+    assert program.is_file()
+    for name in ("spark-master", "spark-worker"):
+        assert SERVICES[name]["image"] == SERVICES["runner"]["image"]
+        assert SERVICES[name]["entrypoint"] == [f"{packages}/pyspark/bin/spark-class"]
+
+
+@pytest.mark.parametrize("name", [*OWN, "tokens", "cluster-runner"])
+def test_every_option_is_one_of_the_command(name: str) -> None:
+    words = SERVICES[name]["command"]
+    command: Any = typer.main.get_command(app)
+    while words[0] in getattr(command, "commands", {}):
+        command, words = command.commands[words[0]], words[1:]
+    known = {one for found in command.params for one in (*found.opts, *found.secondary_opts)}
+
+    assert {word.split("=")[0] for word in words if word.startswith("--")} <= known
 
 
 def test_no_secret_is_in_the_file() -> None:

@@ -8,13 +8,22 @@ from typing import Any
 
 import pytest
 import typer
+import yaml
 
 from braid.cli.main import app
 from braid.formats.clusters.clusters_file import load_clusters
 from braid.schemas import KafkaSpec
 from tests.support.compose import OWN, compose_file
 from tests.support.doc_examples import ROOT
-from tests.support.kubernetes import FOLDER, Manifest, kustomization, manifests, schema_errors
+from tests.support.kubernetes import (
+    FOLDER,
+    Manifest,
+    kustomization,
+    manifests,
+    pod_errors,
+    schema_errors,
+    with_component,
+)
 
 ALL = manifests()
 SETTINGS: dict[str, str] = ALL["ConfigMap/braid-settings"]["data"]
@@ -23,6 +32,7 @@ PROGRAMS = {
     "runner": ALL["StatefulSet/runner"],
     "maintenance": ALL["Deployment/maintenance"],
 }
+COMPONENT = "spark-executors"
 PROBES = ("livenessProbe", "readinessProbe")
 
 
@@ -71,6 +81,7 @@ def test_the_kustomization_names_every_file() -> None:
 
     files = {path.name for path in FOLDER.glob("*.yaml")} - {"kustomization.yaml"}
     assert sorted(resources) == sorted(files)
+    assert {path.parent.name for path in FOLDER.glob("*/kustomization.yaml")} == {COMPONENT}
     assert {one["name"] for one in kustomization()["images"]} == {
         container(name)["image"] for name in OWN
     }
@@ -86,6 +97,11 @@ def test_every_option_is_one_of_the_command(name: str) -> None:
     }
 
     assert {argument.split("=")[0] for argument in arguments} <= known
+    if name == "runner":
+        patched = with_component(COMPONENT)["StatefulSet/runner"]["spec"]["template"]["spec"]
+        added = patched["containers"][0]["args"]
+        assert {argument.split("=")[0] for argument in added[1:]} <= known
+        assert len(set(added)) == len(added) > len(arguments) + 1
     used = set(re.findall(r"\$\((\w+)\)", " ".join(arguments)))
     assert used <= variables(name)
 
@@ -202,6 +218,50 @@ def test_no_secret_is_in_the_files() -> None:
         mounts = {mount["mountPath"]: mount["name"] for mount in container(name)["volumeMounts"]}
         (volume,) = (one for one in pod(name)["volumes"] if one["name"] == mounts[str(folder)])
         assert volume["secret"]["secretName"] == "braid-store"
+
+
+def test_runners_with_executors_are_valid() -> None:
+    found = with_component(COMPONENT)
+
+    assert [error for one in found.values() for error in schema_errors(one)] == []
+    template = yaml.safe_load(found["ConfigMap/braid-executor"]["data"]["pod.yaml"])
+    assert list(pod_errors({**template["spec"]})) == []
+    binding, role = found["RoleBinding/spark-driver"], found["Role/spark-driver"]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    spec = found["StatefulSet/runner"]["spec"]["template"]["spec"]
+    assert [one["name"] for one in binding["subjects"]] == [spec["serviceAccountName"]]
+    assert spec["automountServiceAccountToken"] is True
+
+
+def test_executors_have_the_rights_of_other_pods_and_reach_the_driver() -> None:
+    found = with_component(COMPONENT)
+    template = yaml.safe_load(found["ConfigMap/braid-executor"]["data"]["pod.yaml"])["spec"]
+    runner = found["StatefulSet/runner"]["spec"]["template"]["spec"]
+    (driver,) = runner["containers"]
+
+    assert template["securityContext"] == runner["securityContext"]
+    (executor,) = template["containers"]
+    assert executor["securityContext"].items() <= driver["securityContext"].items()
+    given = dict(
+        word.removeprefix("--conf=").split("=", 1) for word in driver["args"] if "--conf=" in word
+    )
+    ports = {one["name"]: one["containerPort"] for one in driver["ports"]}
+    assert int(given["spark.driver.port"]) == ports["driver"]
+    assert int(given["spark.driver.blockManager.port"]) == ports["blocks"]
+    allowed = found["NetworkPolicy/executors"]["spec"]["ingress"][0]["ports"]
+    assert [one["port"] for one in allowed] == ["driver", "blocks"]
+    mounts = {one["name"]: one["mountPath"] for one in driver["volumeMounts"]}
+    assert given["spark.kubernetes.executor.podTemplateFile"] == f"{mounts['executor']}/pod.yaml"
+    assert given["spark.kubernetes.executor.podTemplateContainerName"] == executor["name"]
+    # Executors find the credentials of the store at the path of the driver's.
+    folder = str(Path(SETTINGS["BRAID_STORE_CREDENTIALS"]).parent)
+    assert given["spark.kubernetes.executor.secrets.braid-store"] == folder
+    headless = found["Service/runner"]
+    namespace = kustomization()["namespace"]
+    assert (
+        given["spark.driver.host"] == f"$(POD_NAME).{headless['metadata']['name']}.{namespace}.svc"
+    )
+    assert headless["spec"]["publishNotReadyAddresses"] is True
 
 
 def test_the_cluster_file_is_one(tmp_path: Path) -> None:
