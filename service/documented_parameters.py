@@ -33,6 +33,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "columns": "Names of columns, separated by commas. Left out: all.",
     "snapshot": "The id of a snapshot that is kept.",
     "operation": "The id of an operation.",
+    "runner": "The runner's name.",
     "state": "Only operations in this state.",
     "reason": "Only dead letters with this reason. May be repeated.",
     "partition": "Only records of this Kafka partition.",

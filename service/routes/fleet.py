@@ -4,11 +4,12 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
-from braid.registry.runner_drains import check_runner_name, drain_of, set_drained
+from braid.registry.placement.assignment import Assignment
+from braid.registry.runner_drains import check_runner_name, drain_of, drain_revision, set_drained
 from braid.registry.store.stored_documents import FEATURES
-from braid.schemas import Actor, ExecutorsProgress, MergeEngine
+from braid.schemas import ExecutorsProgress, MergeEngine
 from braid.schemas.access import AccessScope
 from braid.schemas.message_format import FORMAT_TYPES
 from braid.schemas.resource_lists import (
@@ -23,10 +24,9 @@ from braid.schemas.resource_lists import (
     RunnerView,
     StreamSummaryList,
 )
-from braid.service.components import Components
 from braid.service.control.aggregations import list_aggregations
 from braid.service.control.shown_limits import service_limits
-from braid.service.dependencies import ActorOf, ComponentsOf, PrincipalOf
+from braid.service.dependencies import ActorOf, ComponentsOf, PreconditionOf, PrincipalOf, set_etag
 from braid.service.routes.list_parameters import ListQueryOf
 from braid.service.times import iso_utc
 
@@ -98,32 +98,56 @@ def list_runners(components: ComponentsOf, principal: PrincipalOf) -> RunnerList
 
 
 @router.put("/runners/{runner}/drain", tags=["runners"])
-def drain_runner(components: ComponentsOf, actor: ActorOf, runner: str) -> RunnerDrain:
+def drain_runner(
+    components: ComponentsOf,
+    actor: ActorOf,
+    precondition: PreconditionOf,
+    runner: str,
+    response: Response,
+) -> RunnerDrain:
     """Drain a runner: it gets no stream any more, and gives its streams away one by one, each when the one before has started."""
-    return _drain(components, actor, runner, is_drained=True)
-
-
-@router.delete("/runners/{runner}/drain", tags=["runners"])
-def undrain_runner(components: ComponentsOf, actor: ActorOf, runner: str) -> RunnerDrain:
-    """End the drain of a runner, which then gets streams again; no effect if it is not drained."""
-    return _drain(components, actor, runner, is_drained=False)
-
-
-@router.get("/runners/{runner}/drain", tags=["runners"])
-def get_drain(components: ComponentsOf, runner: str) -> RunnerDrain:
-    """Return whether a runner is drained, and which streams it still has."""
-    check_runner_name(runner)
-    return drain_of(components.assignments.read().value, runner)
-
-
-def _drain(components: Components, actor: Actor, runner: str, *, is_drained: bool) -> RunnerDrain:
     assignment = set_drained(
         components.assignments,
         components.registry.audit,
         runner,
-        is_drained=is_drained,
+        is_drained=True,
         actor=actor,
+        precondition=precondition,
     )
+    return _shown_drain(assignment, runner, response)
+
+
+@router.delete("/runners/{runner}/drain", tags=["runners"])
+def undrain_runner(
+    components: ComponentsOf,
+    actor: ActorOf,
+    precondition: PreconditionOf,
+    runner: str,
+    response: Response,
+) -> RunnerDrain:
+    """End the drain of a runner, which then gets streams again; no effect if it is not drained."""
+    assignment = set_drained(
+        components.assignments,
+        components.registry.audit,
+        runner,
+        is_drained=False,
+        actor=actor,
+        precondition=precondition,
+    )
+    return _shown_drain(assignment, runner, response)
+
+
+@router.get("/runners/{runner}/drain", tags=["runners"])
+def get_drain(components: ComponentsOf, runner: str, response: Response) -> RunnerDrain:
+    """Return whether a runner is drained, and which streams it still has."""
+    check_runner_name(runner)
+    return _shown_drain(components.assignments.read().value, runner, response)
+
+
+def _shown_drain(assignment: Assignment, runner: str, response: Response) -> RunnerDrain:
+    revision = drain_revision(assignment, runner)
+    if revision is not None:
+        set_etag(response, revision)
     return drain_of(assignment, runner)
 
 

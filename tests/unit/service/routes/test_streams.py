@@ -259,6 +259,7 @@ def test_status_has_the_failure_of_a_stream_and_the_time_of_its_next_attempt(
         "since": "2023-11-14T22:12:20.000Z",
         "attempts": 7,
         "next_attempt_at": "2023-11-14T22:13:21.000Z",
+        "crash_loop": False,
     }
     assert status["broker_reached_at"] == "2023-11-14T22:12:20.000Z"
     assert status["storage_reached_at"] == "2023-11-14T22:13:20.000Z"
