@@ -20,9 +20,11 @@ def worker_pids(parent: int) -> set[int]:
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether a process has ended; its parent may not know it yet."""
+    """Return whether a process has ended, with all of its threads; its parent may not know it yet."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
     except OSError:
         return True
-    return stat.rpartition(")")[2].split()[0] in {"Z", "X"}
+    # The first thread can have ended before the others, which keep the process's sockets open.
+    return stat.rpartition(")")[2].split()[0] in {"Z", "X"} and threads <= 1
