@@ -55,6 +55,14 @@ from braid.lake.commit.streams.position_moves import (
     skipped_ranges,
     split_by_reading,
 )
+from braid.lake.commit.streams.query_position import (
+    BATCHES,
+    ONE_WRITES,
+    ROWS,
+    QueryBatch,
+    QueryTurn,
+    write_digest,
+)
 from braid.lake.commit.streams.read_offsets import offsets_left_older, read_ranges_of
 from braid.lake.commit.streams.stream_letters import (
     LetterAttempt,
@@ -131,6 +139,7 @@ from braid.lake.format.data_types import (
     highest_field_id,
     holds_variant,
 )
+from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.schema import TableSchema, check_supported, parse_schema, serialize_schema
 from braid.lake.format.snapshot import CommitKind, Snapshot
 from braid.lake.format.system_columns import RowKind
@@ -158,7 +167,7 @@ from braid.lake.merge.order.comparable_bytes import (
 )
 from braid.lake.merge.value_checks import ValueChecks
 from braid.lake.options.option_parsers import parse_duration, parse_size
-from braid.lake.options.table_options import MergeEngine, TableOptions
+from braid.lake.options.table_options import ChangelogProducer, MergeEngine, TableOptions
 from braid.lake.read.condition_syntax import Comparison, LiteralKind, parse_comparisons
 from braid.lake.read.condition_text import bind_comparisons, parse_conditions
 from braid.lake.read.key_range import EVERY_KEY, KeyRange
@@ -244,6 +253,7 @@ __all__ += [
     "ConsumerFile",
     "HiddenRecords",
     "Lease",
+    "ManifestEntry",
     "NotCopied",
     "ReadCounters",
     "Scan",
@@ -290,6 +300,7 @@ __all__ += [
 
 # Schemas and options: declare, check, store.
 __all__ += [
+    "ChangelogProducer",
     "DataField",
     "DataType",
     "MergeEngine",
@@ -371,7 +382,10 @@ __all__ += [
 
 # Exactly-once commits of streams: positions, epochs, and the order of groups.
 __all__ += [
+    "BATCHES",
     "OFFSET_MAX",
+    "ONE_WRITES",
+    "ROWS",
     "WHOLE_ROWS",
     "BatchAccount",
     "BatchDecision",
@@ -383,6 +397,8 @@ __all__ += [
     "OffsetRanges",
     "PartitionGrowth",
     "PositionMove",
+    "QueryBatch",
+    "QueryTurn",
     "RecentRecords",
     "ReplayedLetters",
     "StreamBatch",
@@ -406,6 +422,7 @@ __all__ += [
     "split_offset",
     "stored_offset",
     "with_offsets",
+    "write_digest",
 ]
 
 # Aggregate functions: most names of `braid.lake.aggregates`, the function of a name, and checks of its values.

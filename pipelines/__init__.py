@@ -6,7 +6,8 @@ From the top down; each imports only what is below it:
 |---|---|
 | `runner_process`, `runner` | the process of a runner; the streams and tables that it hosts |
 | `compaction_job` | compaction as a Spark job; needs no runner |
-| `batch_source/` | `spark.read.format("braid")`; needs no runner |
+| `batch_source/` | the format `braid` of Spark, and `spark.read` with it; needs no runner |
+| `table_sink/`, `table_changes/` | `write` and `writeStream`, and `readStream`, with the same format |
 | `placement/` | the runner's heartbeat, and its streams in the assignment |
 | `hosted_tables` | compaction and expiry of the tables whose streams a runner hosts |
 | `stream/` | one stream: claim, query, mirror, failures, report, supervisor |

@@ -156,21 +156,29 @@ def effects_of_registration(
         if spec.sequence_group
         else f"{len(spec.columns)} columns"
     )
-    told = [f"registers the stream `{spec.name}`: the topic `{spec.topic}` feeds {what}"]
+    feeder = "Spark" if spec.is_from_spark else f"the topic `{spec.topic}`"
+    told = [f"registers the stream `{spec.name}`: {feeder} feeds {what}"]
     if former:
         told.append(
             f"takes these columns over from {quoted_list(former)}, which cannot commit any more"
         )
     if position is not None and position.topic and entry.former_epoch is None:
         told.append("it continues at the position that the table has of this name")
-    else:
+    elif not spec.is_from_spark:
         told.append(f"it begins with the {spec.starting_offsets.value} records of its topic")
     told.append(
-        "it runs as soon as a runner takes it"
+        _starts(spec)
         if entry.desired_state is DesiredState.RUNNING
         else f"it is {entry.desired_state.value} until it is started"
     )
     return (*told, _REWRITES_NOTHING)
+
+
+def _starts(spec: StreamSpec) -> str:
+    """Return when a stream that is to run begins."""
+    if spec.is_from_spark:
+        return "Spark programs can write it at once; no runner hosts it"
+    return "it runs as soon as a runner takes it"
 
 
 def effects_of_change(before: StreamEntry, after: StreamEntry) -> tuple[str, ...]:

@@ -110,6 +110,10 @@ def _change(position: StreamPosition, partition: int, offset: int) -> PartitionC
 
 def _unusable(entry: StreamEntry, position: StreamPosition | None) -> FieldProblem | None:
     """Return the problem of a stream whose table has no position that could be moved."""
+    if entry.spec.is_from_spark:
+        message = "Spark feeds the stream, and the checkpoint of its query has the position"
+        hint = "start the query with another checkpoint, and the option `takeover`"
+        return problem_at("offsets", message=message, hint=hint)
     start = "start the stream once: it begins as `starting_offsets` says"
     if position is None or not position.topic:
         message = "the stream has not been started yet, so it has no position that could be set"

@@ -66,8 +66,9 @@ class StreamAdmission:
         spec = complete_stream(document.table, definition, name=name, known=streams.get(name))
         # These are checked only here, and not when the table of a registered stream changes: the
         # operators' file may have changed since, and the runner enforces it at every start.
-        problems += check_kafka(spec, self._clusters)
-        problems += check_schema_registry(spec, self._clusters)
+        if not spec.is_from_spark:
+            problems += check_kafka(spec, self._clusters)
+            problems += check_schema_registry(spec, self._clusters)
         problems += check_bounds(spec)
         problems += check_trigger(definition)
         problems += check_stream(document.table, streams, spec)

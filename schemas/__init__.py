@@ -186,6 +186,7 @@ from braid.schemas.status import (
     VerbAnswer,
 )
 from braid.schemas.stream import (
+    SPARK_TOPIC,
     ColumnSource,
     DeadLetterBudgetSpec,
     KafkaSpec,
@@ -199,6 +200,7 @@ from braid.schemas.stream import (
     StartingOffsets,
     StreamColumn,
     StreamDefinition,
+    StreamSource,
     StreamSpec,
 )
 from braid.schemas.stream_trial import (
@@ -243,6 +245,7 @@ __all__ = [
     "BUCKETS_MAX",
     "OPTION_OF_FIELD",
     "SAMPLE_ROWS_MAX",
+    "SPARK_TOPIC",
     "Account",
     "AccountView",
     "Actor",
@@ -391,6 +394,7 @@ __all__ = [
     "StreamLag",
     "StreamOffsets",
     "StreamProgress",
+    "StreamSource",
     "StreamSpec",
     "StreamState",
     "StreamStatus",

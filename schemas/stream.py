@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from braid.schemas.contract import (
@@ -22,6 +22,7 @@ from braid.schemas.contract import (
     StrictBool,
     at_most,
 )
+from braid.schemas.field_texts import describe_fields
 from braid.schemas.message_format import (
     JsonFormat,
     KeyFormat,
@@ -46,6 +47,21 @@ ConditionText: TypeAlias = Annotated[
 ]
 """Comparisons of fields of a message, or of other parts of a record, with values, joined by AND:
 `header(type) = 'order' AND payload.version >= 2`."""
+
+
+SPARK_TOPIC: Final = "(spark)"
+"""What stands for the topic of a stream that Spark feeds; no Kafka topic can have this name."""
+
+
+class StreamSource(StrEnum):
+    """Where the records of a stream come from.
+
+    `kafka` is a topic that a runner reads. `spark` are rows that a Spark program writes with the format `braid`; no
+    runner hosts such a stream.
+    """
+
+    KAFKA = "kafka"
+    SPARK = "spark"
 
 
 class StartingOffsets(StrEnum):
@@ -285,12 +301,23 @@ class DeadLetterBudgetSpec(Contract):
     rate: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
 
 
+def _describe(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Describe the fields; say that a topic is left out where Spark feeds the stream."""
+    describe_fields(schema, model)
+    if model is not StreamSpec and "topic" in schema.get("required", ()):
+        schema["required"].remove("topic")
+        if not schema["required"]:
+            del schema["required"]
+
+
 class StreamDefinition(Contract):
     """A stream as its owner declares it; registration fills in defaults for omitted fields.
 
     Attributes:
         name: The last part of the address; may be left out.
-        topic: The Kafka topic.
+        source: Where the records come from: `kafka`, or `spark` for rows that Spark programs write. Of a stream from
+            Spark, only its name, columns, group and labels, its owner, `on_null_ordering` and `on_delete` can be declared.
+        topic: The Kafka topic; left out if the source is `spark`, and then `(spark)`.
         format: The format of values: `json`, `raw`, `maxwell`, `canal`, or an object with the format's `type` and
             options.
         key_format: The format of Kafka keys that name a schema of a registry; None: a key is one value, or a JSON
@@ -340,7 +367,10 @@ class StreamDefinition(Contract):
         owner: Who answers for the stream; None: not declared.
     """
 
+    model_config = ConfigDict(json_schema_extra=_describe)
+
     name: str | None = None
+    source: StreamSource = StreamSource.KAFKA
     topic: str = Field(min_length=1, max_length=249, examples=["departures"])
     format: MessageFormat = Field(default=JsonFormat(), examples=["json"])
     key_format: KeyFormat | None = None
@@ -380,6 +410,19 @@ class StreamDefinition(Contract):
     )
     labels: Labels = Field(default_factory=dict, examples=[{"team": "payments"}])
     owner: Owner | None = Field(default=None, examples=["payments@shop.example"])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_topic(cls, given: Any) -> Any:
+        """Return a declaration with what stands for the topic, if Spark feeds the stream and no topic is given."""
+        if isinstance(given, Mapping) and given.get("source") == StreamSource.SPARK:
+            return {"topic": SPARK_TOPIC, **given}
+        return given
+
+    @property
+    def is_from_spark(self) -> bool:
+        """Whether Spark programs write the stream's rows, so that no runner hosts it."""
+        return self.source is StreamSource.SPARK
 
     @property
     def has_deletes(self) -> bool:

@@ -3,7 +3,7 @@
 | modules | what |
 |---|---|
 | `committer` | the entry to every commit |
-| `intent`, `claim_intent`, `backfill_intent`, `move_intent`, `replay_intent`, `commit_changes` | the commit that a caller wants, and its manifest entries |
+| `intent`, `claim_intent`, `backfill_intent`, `move_intent`, `query_intent`, `replay_intent`, `commit_changes` | the commit that a caller wants, and its manifest entries |
 | `commit_run`, `retry_policy`, `pace`, `commit_queue`, `steps` | the attempts of one commit, their limits, the waits before them, turns within a process, and the names of their steps |
 | `table_state`, `conflict` | the table's state for which an attempt is planned and checked, and the rules that a commit must meet |
 | `streams/` | positions of streams, and the exactly-once rule |

@@ -14,18 +14,16 @@ from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.intent import (
     EPOCH_SHIFT,
     Revision,
-    backfills_of,
-    fenced,
     moved,
+    with_order,
     with_position,
 )
-from braid.lake.commit.streams.backfill_position import split_backfill_name
 from braid.lake.commit.streams.exactly_once import check_same_topic
 from braid.lake.commit.streams.former_position import discards_former_position
 from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder, next_order
 from braid.lake.commit.streams.position_moves import MoveCause, PositionMove, Range
 from braid.lake.commit.streams.read_offsets import offsets_left_older
-from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_authority import StreamAuthority, first_generation
 from braid.lake.commit.streams.stream_letters import StreamLetters
 from braid.lake.commit.streams.stream_position import (
     StreamFallback,
@@ -106,7 +104,7 @@ class StreamClaim:
         if order is not None:
             if known is None or order.generation > known.generation:
                 order = replace(order, began={} if is_anew else position.offsets)
-            after = self._with_order(after, order, time_ms=time_ms)
+            after = with_order(after, order, time_ms=time_ms)
         properties = move_properties(self.stream, moves) if moves else {}
         return Revision(identifier=identifier, streams=after, properties=properties)
 
@@ -152,32 +150,13 @@ class StreamClaim:
             generation_min=self._first_generation(streams),
         )
 
-    def _with_order(
-        self, streams: StreamAuthority, order: GroupOrder, *, time_ms: int
-    ) -> StreamAuthority:
-        known = streams.orders.get(order.group)
-        position = replace(streams.positions[self.stream], generation=order.generation)
-        positions = {**streams.positions, self.stream: position}
-        # A group has one stream at a time, so the stream that wrote it before is fenced, and so are its backfills.
-        if known is not None and known.stream != self.stream:
-            for name in {known.stream, *backfills_of({known.stream}, positions)} & positions.keys():
-                positions[name] = fenced(positions[name], time_ms=time_ms)
-        return replace(streams, positions=positions, orders={**streams.orders, order.group: order})
-
     def _first_generation(self, streams: StreamAuthority) -> int:
-        """Return the generation of a group that the table does not know.
-
-        The result is 0 only where the group was certainly never written: earlier versions kept no
-        generations, and the records that they wrote count as generation 0.
-        """
+        """Return the generation of a group that the table does not know."""
         if self.fallback is not None and not streams.is_complete:
             # The orders have expired together with the positions; the fallback has the generation in
             # which this stream wrote last.
             return self.fallback.position.generation + 1
-        # A stream with a position but no order may have written the group under an earlier version.
-        known = {order.stream for order in streams.orders.values()} | {self.stream}
-        others = {name for name in streams.positions if split_backfill_name(name) is None}
-        return 0 if streams.is_complete and others <= known else 1
+        return first_generation(streams, self.stream)
 
     def next_position(self, streams: StreamAuthority, *, time_ms: int) -> StreamPosition:
         """Return the position that the claim leaves behind (see `revise`)."""

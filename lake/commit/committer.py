@@ -23,11 +23,13 @@ from braid.lake.commit.intent import Intent, PlainCommit, StreamCommit, StreamFe
 from braid.lake.commit.move_intent import StreamMove
 from braid.lake.commit.pace import Pace
 from braid.lake.commit.publisher import SnapshotPublisher
+from braid.lake.commit.query_intent import QueryClaim
 from braid.lake.commit.replay_intent import LetterReplay, ReplayedLetters
 from braid.lake.commit.retry_policy import RetryPolicy
 from braid.lake.commit.steps import OnStep, ignore_step
 from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder
 from braid.lake.commit.streams.position_hold import PositionHold
+from braid.lake.commit.streams.query_position import QueryBatch, QueryTurn, next_turn
 from braid.lake.commit.streams.stream_authority import carries_stream_state
 from braid.lake.commit.streams.stream_position import StreamBatch, StreamFallback, StreamPosition
 from braid.lake.commit.table_state import TableReader
@@ -339,6 +341,43 @@ class TableCommitter:
         self._hold.advance(claimed.snapshot_id, now_ms=self._clock.now_ms())
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[name]
+
+    @adds_table_to_errors
+    def query_turn(self, batch: QueryBatch) -> QueryTurn | None:
+        """Return what the next batch of a query is written with; None: the table has the batch already.
+
+        Raises:
+            StreamFenced: Another query has the stream.
+            OffsetMismatch: Batches before this one are not in the table.
+            InvalidRequest: It is unknown whether the stream is new.
+            LimitExceeded: The group has had as many generations as it can.
+            CorruptData: A property of this engine, or a manifest, cannot be read.
+        """
+        return next_turn(self._reader.newest()[1], batch)
+
+    @adds_table_to_errors
+    def claim_query(self, batch: QueryBatch, turn: QueryTurn) -> StreamPosition:
+        """Claim a stream for a query: commit an empty snapshot with its next epoch, which fences the query before.
+
+        Args:
+            batch: The batch that is committed next, by `commit_stream_batch`.
+            turn: What the batch was written with; it needs a claim.
+
+        Returns:
+            The position at which the batch begins.
+
+        Raises:
+            StreamFenced: Another query has the stream.
+            CommitConflict: The batch has to be written again.
+            CommitUnknown, StorageUnavailable: Claim again.
+            OffsetMismatch, InvalidRequest, LimitExceeded: The meaning is that of `query_turn`.
+        """
+        assert turn.needs_claim, "a query claims a stream once"
+        run = self._new_run(QueryClaim(batch=batch, turn=turn))
+        claimed = run.run()
+        self._hold.advance(claimed.snapshot_id, now_ms=self._clock.now_ms())
+        assert run.revision is not None, "a claim is never a replay"
+        return run.revision.streams.positions[batch.stream]
 
     @adds_table_to_errors
     def move_stream(

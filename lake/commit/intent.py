@@ -16,12 +16,14 @@ from typing import Protocol
 from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.streams.backfill_position import split_backfill_name
 from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
+from braid.lake.commit.streams.group_order import GroupOrder
 from braid.lake.commit.streams.highest_read import after_batch, after_move
 from braid.lake.commit.streams.offset_ranges import without_read_again
 from braid.lake.commit.streams.position_moves import PositionMove, with_move
 from braid.lake.commit.streams.stream_authority import StreamAuthority
 from braid.lake.commit.streams.stream_letters import LetterAttempt
 from braid.lake.commit.streams.stream_position import (
+    WRITES_MAX,
     StreamBatch,
     StreamPosition,
     batch_properties,
@@ -144,6 +146,8 @@ class StreamCommit:
         position = streams.positions.get(batch.stream)
         if decide_batch(position, batch) is BatchDecision.REPLAY:
             return None
+        if position is not None and batch.write and batch.write in position.writes:
+            return None
         self._check_idle(streams)
         assert position is not None, "a batch without a position must not be committed"
         reached = replace(
@@ -160,6 +164,9 @@ class StreamCommit:
                 batch.dead_letters,
                 records=batch.account.records,
             ),
+            writes=(*position.writes, batch.write)[-WRITES_MAX:]
+            if batch.write
+            else position.writes,
         )
         return Revision(
             identifier=batch.epoch << EPOCH_SHIFT | batch.batch_id,
@@ -276,3 +283,17 @@ def position_of_epoch(streams: StreamAuthority, expected: StreamPosition) -> Str
 def with_position(streams: StreamAuthority, position: StreamPosition) -> StreamAuthority:
     """Return the state of all streams with the position of one, which replaces its former one."""
     return replace(streams, positions={**streams.positions, position.stream: position})
+
+
+def with_order(streams: StreamAuthority, order: GroupOrder, *, time_ms: int) -> StreamAuthority:
+    """Return the state with the order of a group, in whose generation the group's stream writes from now on.
+
+    A group has one stream at a time, so the stream that wrote it before is fenced, and so are its backfills.
+    """
+    known = streams.orders.get(order.group)
+    position = replace(streams.positions[order.stream], generation=order.generation)
+    positions = {**streams.positions, order.stream: position}
+    if known is not None and known.stream != order.stream:
+        for name in {known.stream, *backfills_of({known.stream}, positions)} & positions.keys():
+            positions[name] = fenced(positions[name], time_ms=time_ms)
+    return replace(streams, positions=positions, orders={**streams.orders, order.group: order})

@@ -18,7 +18,7 @@ from braid.lake import (
     parse_conditions,
 )
 from braid.pipelines.batch_source.read_options import ReadOptions
-from braid.pipelines.batch_source.spark_types import spark_schema
+from braid.pipelines.spark.spark_types import spark_schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

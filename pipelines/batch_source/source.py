@@ -16,13 +16,24 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
-from braid.lake import Split, SplitReader
+from braid.lake import InvalidRequest, Problem, Split, SplitReader
 from braid.pipelines.batch_source.read_options import read_options
 from braid.pipelines.batch_source.read_plan import columns_to_read, plan_read
-from braid.pipelines.batch_source.spark_types import arrow_form, to_spark_batch
+from braid.pipelines.spark.spark_types import arrow_form, to_spark_batch
+from braid.pipelines.table_changes.change_reader import ChangeReader, change_columns
+from braid.pipelines.table_changes.stream_options import names_start, stream_options
+from braid.pipelines.table_sink.write_options import write_options
+from braid.pipelines.table_sink.writers import BatchWriter, StreamWriter
 
 FORMAT: Final = "braid"
 
@@ -49,12 +60,54 @@ class BraidSource(DataSource):
         Raises:
             InvalidRequest: The options are wrong, or there is no such table, state or column.
         """
+        if names_start(self.options):
+            return change_columns(stream_options(self.options))
         return columns_to_read(read_options(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader for the columns of a schema: those of `schema`, or those that `.schema(…)` names."""
         plan = plan_read(read_options(self.options), schema)
         return TableReader(plan.reader, schema, plan.splits)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """Return the reader of the changes.
+
+        Raises:
+            InvalidRequest: The options are wrong, or there is no such table or start, or no changelog of whole rows.
+            SchemaMismatch: The table has other columns than `schema`.
+        """
+        return ChangeReader(stream_options(self.options), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Return the writer of a DataFrame.
+
+        Raises:
+            InvalidRequest: The options are wrong, the stream cannot be written, or the write would replace all rows.
+            SchemaMismatch: The columns are not those of the stream.
+        """
+        _refuse_overwrite(overwrite)
+        return BatchWriter(write_options(self.options, is_streaming=False), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's
+        """Return the writer of a streaming query.
+
+        Raises:
+            InvalidRequest: The options are wrong, or each batch would replace all rows.
+        """
+        _refuse_overwrite(overwrite)
+        return StreamWriter(write_options(self.options, is_streaming=True), schema)
+
+
+def _refuse_overwrite(overwrite: bool) -> None:
+    if overwrite:
+        problem = Problem(
+            field="mode",
+            value="overwrite",
+            message="rows of other streams would be lost",
+            hint='write with .mode("append") or .outputMode("append"): rows of the same key are merged',
+        )
+        message = "the format `braid` adds rows"
+        raise InvalidRequest(message, problems=[problem])
 
 
 class TableReader(DataSourceReader):

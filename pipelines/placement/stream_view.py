@@ -74,6 +74,7 @@ class StreamView:
             stream_key(document.identifier, name): RegisteredStream(document=document, entry=entry)
             for document in self._documents.values()
             for name, entry in document.streams.items()
+            if not entry.spec.is_from_spark
         }
         self._needs = {
             key: needed_stream(stream.document, stream.entry)

@@ -10,6 +10,7 @@
 | `environment_archive` | the archive of the packages that executors need |
 | `bucket_pool`, `spread_paths` | compaction of buckets, and listing and deleting of files, by Spark's executors |
 | `scheduler_pools` | the pools by which the streams of a session share its task slots |
+| `spark_types` | Spark's types of columns, and batches in the forms that Spark expects |
 | `checkpoint` | the offsets that Spark's checkpoint has for a micro-batch |
 | `java` | the location of Java, and the check of its version |
 | `jars` | the pinned jars of `jars.lock`, downloaded and checked |

@@ -19,7 +19,9 @@ def needed_stream(document: TableDocument, entry: StreamEntry) -> NeededStream:
 
 
 def needs_runner(entry: StreamEntry) -> bool:
-    """Return whether a runner has to have a stream: one that is to run or paused, and has not completed."""
+    """Return whether a runner has to have a stream: one from Kafka that is to run or paused, and has not completed."""
+    if entry.spec.is_from_spark:
+        return False
     if entry.desired_state is DesiredState.RUNNING:
         return not entry.is_completed
     return entry.desired_state is DesiredState.PAUSED

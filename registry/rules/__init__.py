@@ -14,6 +14,7 @@
 | `record_kind_rules` | conditions over records, deletes and tombstones |
 | `change_capture_rules` | captured changes: their sources, deletes, and values that a database leaves out |
 | `arrival_rules` | streams ordered by arrival; columns that are read from the Kafka key |
+| `spark_source_rules` | fields that a stream from Spark cannot have |
 | `replay_rules` | replays of dead letters |
 | `new_field_rules` | `on_new_field: evolve` |
 | `stream_completion`, `stream_bounds` | defaults of a requested stream; bounds of its numbers |

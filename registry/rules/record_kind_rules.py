@@ -53,7 +53,7 @@ def check_record_kinds(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
     if not stream.tells_kinds and stream.on_delete is None:
         return
     yield from _check_conditions(table, stream)
-    has_deletes = stream.delete_when is not None or stream.captures_changes
+    has_deletes = stream.delete_when is not None or stream.captures_changes or stream.is_from_spark
     if not has_deletes and stream.on_delete is not None:
         yield problem_at(
             "on_delete",

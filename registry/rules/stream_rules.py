@@ -50,6 +50,7 @@ from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
 from braid.registry.rules.record_kind_rules import check_record_kinds
 from braid.registry.rules.record_part_rules import check_record_parts
+from braid.registry.rules.spark_source_rules import check_spark_source
 from braid.registry.rules.tables.default_rules import check_defaults_of_multiple_streams
 from braid.registry.rules.tables.delete_rules import ROW_KIND_FIELD
 from braid.registry.rules.tables.keep_rules import check_on_missing
@@ -84,6 +85,7 @@ def check_stream(
     others = {name: spec for name, spec in streams.items() if name != stream.name}
     return [
         *_check_names(others, stream),
+        *check_spark_source(stream),
         *check_format(table, stream),
         *check_key_format(stream),
         *check_mapping(table, stream),
@@ -109,8 +111,9 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
         if other.lower() == stream.name.lower():
             hint = "choose another name"
             yield names.case_problem(stream.name, "name", kind="stream", other=other, hint=hint)
-    yield from names.check_topic(stream.topic, "topic")
-    yield from names.check_topic(stream.dead_letter_topic, "dead_letter_topic")
+    if not stream.is_from_spark:
+        yield from names.check_topic(stream.topic, "topic")
+        yield from names.check_topic(stream.dead_letter_topic, "dead_letter_topic")
     if stream.dead_letter_topic == stream.topic:
         yield problem_at(
             "dead_letter_topic",

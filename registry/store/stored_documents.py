@@ -104,6 +104,8 @@ PLACEMENT: Final = "placement"
 """A stream declares labels of its runner: a version that ignores them runs it anywhere, and drops them with its next change."""
 VARIANT_COLUMNS: Final = "variant_columns"
 """A table has VARIANT columns: a version that does not know the type can neither write nor read them."""
+SPARK_SOURCES: Final = "spark_sources"
+"""Spark programs write the rows of a stream: a version that ignores it looks for a Kafka topic."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -123,6 +125,7 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         COMPUTED_COLUMNS,
         KEY_FORMATS,
         PLACEMENT,
+        SPARK_SOURCES,
     }
 )
 """Features that follow from the declaration of a stream."""
@@ -243,6 +246,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(CONSUMER_GROUPS)
     if any(reads_parts(one) for one in (stream.where, stream.delete_when) if one is not None):
         needed.add(PART_CONDITIONS)
+    if stream.is_from_spark:
+        needed.add(SPARK_SOURCES)
     if stream.dead_letter_budget is not None:
         needed.add(DEAD_LETTER_BUDGETS)
     if stream.fields or any(column.is_computed for column in stream.columns):

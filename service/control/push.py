@@ -98,6 +98,9 @@ def push_target(
         InvalidRequest: Operators do not allow pushes to its topic, or its messages name their schemas by id.
     """
     stream = entry_of(document, name).spec
+    if stream.is_from_spark:
+        message = "the stream has no topic: Spark programs write its rows"
+        raise _refused(stream.topic, message, "write the rows with the format `braid` of Spark")
     cluster = clusters.of(stream.kafka)
     if cluster is None or not cluster.may_push(stream.topic):
         place = "its cluster" if cluster is None else f"[clusters.{cluster.name}]"

@@ -128,6 +128,7 @@ ORDERS: Final[dict[str, Any]] = {
     "streams": {
         "sales": {
             "name": "sales",
+            "source": "kafka",
             "topic": "shop.orders",
             "format": "json",
             "columns": [

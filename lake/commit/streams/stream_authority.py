@@ -20,6 +20,7 @@ The copy is certainly the newest position if it was taken from the snapshot righ
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from braid.lake.commit.streams.backfill_position import split_backfill_name
 from braid.lake.commit.streams.group_order import GroupOrder, order_properties, orders_of
 from braid.lake.commit.streams.stream_position import (
     COMPLETE,
@@ -115,6 +116,18 @@ def find_authority(
     if above is None or above.id == 1:
         return StreamAuthority()  # the whole history was read, or there is none
     return StreamAuthority(is_complete=False, lost_below=above.id)
+
+
+def first_generation(streams: StreamAuthority, stream: str) -> int:
+    """Return the generation of a group that a stream claims and that the table does not know.
+
+    The result is 0 only where the group was certainly never written: earlier versions kept no
+    generations, and the records that they wrote count as generation 0.
+    """
+    # A stream with a position but no order may have written the group under an earlier version.
+    known = {order.stream for order in streams.orders.values()} | {stream}
+    others = {name for name in streams.positions if split_backfill_name(name) is None}
+    return 0 if streams.is_complete and others <= known else 1
 
 
 def _authority_of(snapshot: Snapshot) -> StreamAuthority:

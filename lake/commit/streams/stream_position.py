@@ -38,6 +38,8 @@ _PARSED_MAX: Final = 2_000
 """Parsed positions that are remembered, of a kilobyte or two each: of successive snapshots all but one are equal."""
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
+WRITES_MAX = 32
+"""Single writes whose names a position remembers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,8 @@ class StreamPosition:
         highest_read: The highest offset that was read, of the partitions whose position is another or
             which are read again (`braid.lake.commit.streams.highest_read`). Dropped likewise.
         letters: The stream's dead letters (`braid.lake.commit.streams.stream_letters`). Dropped likewise.
+        writes: Digests of the names of the newest single writes (`braid.lake.commit.streams.query_position`), oldest
+            first. Dropped likewise.
     """
 
     stream: str
@@ -114,6 +118,7 @@ class StreamPosition:
     moves: tuple[PositionMove, ...] = ()
     highest_read: Mapping[int, HighestRead] = field(default_factory=dict)
     letters: StreamLetters = field(default_factory=StreamLetters)
+    writes: tuple[str, ...] = ()
 
     @property
     def open_letters(self) -> int:
@@ -152,6 +157,7 @@ class StreamBatch:
             the topic is compacted or transactional.
         dead_letters: The dead letters of the account by reason.
         attempt: Number of the attempt at the batch, from 0: dead letters name it.
+        write: Digest of the name of a single write; "" for every other batch.
     """
 
     stream: str
@@ -164,6 +170,7 @@ class StreamBatch:
     account: BatchAccount = BatchAccount()
     dead_letters: Mapping[str, int] = field(default_factory=dict)
     attempt: int = 0
+    write: str = ""
 
     def __post_init__(self) -> None:
         assert self.start.keys() == self.end.keys(), "start and end name the same partitions"
@@ -209,6 +216,7 @@ def batch_of(snapshot: Snapshot) -> StreamBatch | None:
             account=BatchAccount(**value["account"]),
             dead_letters=dict(value.get("dead_letters", {})),
             attempt=value.get("attempt", 0),
+            write=value.get("write", ""),
         )
     except (ValueError, TypeError, LookupError, AssertionError) as error:
         raise _unreadable(snapshot, BATCH_PROPERTY) from error
@@ -257,7 +265,9 @@ def _plain(value: object) -> object:
     if isinstance(value, StreamLetters):
         return letters_json(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in fields(value)}
+        found = {one.name: getattr(value, one.name) for one in fields(value)}
+        # Only streams that queries write have these: every snapshot carries the positions of all streams.
+        return {name: one for name, one in found.items() if one or name not in ("write", "writes")}
     assert isinstance(value, Mapping), f"{type(value)} is no JSON value"
     return dict(value)
 
@@ -288,6 +298,7 @@ def _position(text: str) -> StreamPosition:
             for partition, one in value.get("highest_read", {}).items()
         },
         letters=parse_letters(value["letters"]) if "letters" in value else StreamLetters(),
+        writes=tuple(value.get("writes", ())),
     )
 
 

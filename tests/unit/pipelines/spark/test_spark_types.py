@@ -14,7 +14,7 @@ from braid.lake import (
     variants_of_json,
 )
 from braid.lake.merge.plain_values import plain_array, plain_values
-from braid.pipelines.batch_source.spark_types import (
+from braid.pipelines.spark.spark_types import (
     arrow_form,
     spark_schema,
     spark_type,
