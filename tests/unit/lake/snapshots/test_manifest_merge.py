@@ -318,7 +318,7 @@ def test_a_thousand_commits_leave_a_short_list_and_little_rewriting(sizes: list[
     assert rewritten <= total * 12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), min_count=st.integers(2, 6))
 def test_any_merges_of_any_history_leave_the_same_files(seed: int, min_count: int) -> None:
     source = random.Random(seed)
