@@ -171,14 +171,28 @@ class ServiceOperations(Resource):
         return Call(decode=as_model(RunnerDrain), names={"runner": runner})
 
     @operation("PUT", "/v1/runners/{runner}/drain")
-    def drain_runner(self, runner: str) -> Call[RunnerDrain]:
+    def drain_runner(
+        self, runner: str, *, if_match: str | None = None, if_none_match: str | None = None
+    ) -> Call[RunnerDrain]:
         """Drain a runner: it gives its streams away one by one, and gets none any more."""
-        return Call(decode=as_model(RunnerDrain), names={"runner": runner}, is_repeatable=True)
+        return Call(
+            decode=as_model(RunnerDrain),
+            names={"runner": runner},
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+            is_repeatable=if_match is None and if_none_match is None,
+        )
 
     @operation("DELETE", "/v1/runners/{runner}/drain")
-    def undrain_runner(self, runner: str) -> Call[RunnerDrain]:
+    def undrain_runner(
+        self, runner: str, *, if_match: str | None = None, if_none_match: str | None = None
+    ) -> Call[RunnerDrain]:
         """End the drain of a runner, which then gets streams again."""
-        return Call(decode=as_model(RunnerDrain), names={"runner": runner}, is_repeatable=True)
+        return Call(
+            decode=as_model(RunnerDrain),
+            names={"runner": runner},
+            headers={"if-match": if_match, "if-none-match": if_none_match},
+            is_repeatable=if_match is None and if_none_match is None,
+        )
 
     @operation("GET", "/v1/clusters")
     def clusters(self) -> Call[ClusterList]:
