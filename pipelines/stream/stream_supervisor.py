@@ -281,6 +281,8 @@ class StreamSupervisor:
         self._set_running()
 
     def _watch(self, query: StreamQuery, registered: RegisteredStream) -> None:
+        # Read first: a query that completes while it is looked at is active here, and completed at the next step.
+        is_active = query.is_active
         progress = query.progress
         if progress is not None and progress.commits > self._commits_seen:
             self._commits_seen = progress.commits
@@ -291,7 +293,7 @@ class StreamSupervisor:
         if query.is_completed:
             self._complete(registered)
             return
-        if not query.is_active:
+        if not is_active:
             error = query.failure or RuntimeError("the query ended by itself")
             self._stop_query()
             self._fail(error, registered)

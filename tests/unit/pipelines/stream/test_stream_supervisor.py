@@ -77,6 +77,19 @@ class StubQuery:
         self.is_active = False
 
 
+class CompletingQuery(StubQuery):
+    """A query that completes right after somebody has asked whether it has."""
+
+    @property
+    def is_completed(self) -> bool:
+        was_active, self.is_active = self.is_active, False
+        return not was_active
+
+    @is_completed.setter
+    def is_completed(self, _: bool) -> None:
+        pass
+
+
 @dataclass
 class StubStarter:
     """Starts stub queries, or fails."""
@@ -192,6 +205,20 @@ def test_a_registered_stream_is_started_once(bench: Bench) -> None:
     assert bench.step() is StreamState.RUNNING
 
     assert len(bench.starter.started) == 1
+
+
+def test_a_query_that_completes_while_it_is_looked_at_has_not_failed(bench: Bench) -> None:
+    bench.want()
+    bench.supervisor.step()
+    (query,) = bench.starter.started
+    query.__class__ = CompletingQuery
+    bench.supervisor.step()
+    assert (query.is_active, bench.state) == (False, StreamState.RUNNING)
+
+    bench.supervisor.step()
+
+    assert bench.state is StreamState.COMPLETED
+    assert (bench.starter.completed, len(bench.starter.started)) == ([0], 1)
 
 
 def test_a_query_that_has_ended_as_planned_is_followed_by_another(bench: Bench) -> None:
