@@ -1,4 +1,4 @@
-"""What a race has shown, as figures."""
+"""Figures of a race."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

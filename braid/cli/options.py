@@ -137,4 +137,4 @@ Timestamp = Annotated[
 ]
 
 API: Final = "http://127.0.0.1:8080"
-"""Where `braid service` listens by default."""
+"""The address at which `braid service` listens by default."""

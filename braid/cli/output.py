@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 NOTHING: Final = "-"
-"""What text shows where there is no value."""
+"""The text that stands for a missing value."""
 _WIDTH_OF_FILES: Final = 100_000  # columns: what is no terminal has no width, and nothing is cut
 _STYLES: Final = {
     "RUNNING": "green",

@@ -1,4 +1,4 @@
-"""What a command has done on a cluster: by a Spark session of its own, and its executors."""
+"""Work of a command on a cluster: by a Spark session of its own, and its executors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Whether `spark-submit` has started this process; loads nothing of Spark."""
+"""Check for `spark-submit` as the starter of this process; loads nothing of Spark."""
 
 import os
 from collections.abc import Mapping

@@ -52,7 +52,7 @@ _USUAL_NUMBER: Final = r"^(0|-?[1-9][0-9]{0,30})(\.[0-9]{1,30})?$"
 _PLAIN_TEXT: Final = r'^"[^"\\]*"$'
 NULL: Final = msgspec.Raw(b"null")
 _MISSING: Final = msgspec.Raw(b"")
-"""What a VARIANT has where the message has no such field: null of JSON is a value of the type."""
+"""The mark of a VARIANT whose field the message does not have: null of JSON is a value of the type."""
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _DECODE_TEXT: Final = msgspec.json.Decoder(str).decode

@@ -22,7 +22,7 @@ _CALLED: Final = 0
 """The owner between two turns: no thread has this number."""
 
 TURN_S: Final = 0.25
-"""How long an attempt waits while nobody ends a turn: one that hangs on slow storage delays the others by no more than
+"""Longest wait of an attempt while nobody ends a turn: one that hangs on slow storage delays the others by no more than
 twice this."""
 
 

@@ -6,6 +6,7 @@ columns hold nothing but nulls. Both are sequences of counts, and equal to tuple
 Source: table-format 9; Apache Avro 1.11 specification, "Binary Encoding".
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Final, overload
 
@@ -27,8 +28,9 @@ class _Counts(Sequence[int | None]):
 
     __slots__ = ()
 
+    @abstractmethod
     def as_tuple(self) -> tuple[int | None, ...]:
-        raise NotImplementedError
+        """Return the counts."""
 
     def __iter__(self) -> Iterator[int | None]:
         return iter(self.as_tuple())

@@ -1,4 +1,4 @@
-"""Which manifests a new Iceberg snapshot keeps, and which it writes. Pure.
+"""Changes of manifests: those that a new Iceberg snapshot keeps, and those that it writes. Pure.
 
 A manifest that names a removed file is written anew, without the deletions of earlier snapshots; new files get a
 manifest of their own. Small manifests are merged when there are many: from `compaction.min.file-num` on if together

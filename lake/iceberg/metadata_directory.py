@@ -13,8 +13,8 @@ written these with another prefix.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar, cast
 
 from braid.lake.errors import CorruptData, InvalidRequest, Problem
 from braid.lake.files.paths import TablePaths
@@ -25,6 +25,8 @@ from braid.lake.iceberg.manifest_entries import IcebergEntry, IcebergManifest
 from braid.lake.iceberg.metadata_document import IcebergMetadata, parse_metadata
 from braid.lake.options.table_options import IcebergLocation, IcebergStorage, TableOptions
 from braid.lake.snapshots.metadata_cache import MetadataCache
+
+T = TypeVar("T")
 
 VERSION_HINT: Final = "version-hint.text"
 _STORAGES: Final = (IcebergStorage.TABLE_LOCATION, IcebergStorage.HADOOP_CATALOG)
@@ -183,14 +185,7 @@ class MetadataDirectory:
         Raises:
             CorruptData: It is absent or cannot be read.
         """
-        own = self.file(_name(path))
-        known = self._cache.get(own)
-        if known is None:
-            data = self._read(own)
-            with corrupt_at(own):
-                known = decode_list(data)
-            self._cache.put(own, known, len(data) * _DECODED_BYTES_PER_BYTE)
-        return cast("tuple[IcebergManifest, ...]", known)
+        return self._decoded(path, decode_list)
 
     def read_manifest(self, path: str) -> tuple[IcebergEntry, ...]:
         """Return the entries of a manifest.
@@ -201,14 +196,7 @@ class MetadataDirectory:
         Raises:
             CorruptData: It is absent or cannot be read.
         """
-        own = self.file(_name(path))
-        known = self._cache.get(own)
-        if known is None:
-            data = self._read(own)
-            with corrupt_at(own):
-                known = decode_manifest(data)
-            self._cache.put(own, known, len(data) * _DECODED_BYTES_PER_BYTE)
-        return cast("tuple[IcebergEntry, ...]", known)
+        return self._decoded(path, decode_manifest)
 
     def write(self, name: str, data: bytes, decoded: object) -> None:
         """Write a manifest or a manifest list under a new name, and cache what it holds."""
@@ -232,6 +220,17 @@ class MetadataDirectory:
         for name in names:
             self._file_io.delete(self.file(name))
             self._cache.remove(self.file(name))
+
+    def _decoded(self, path: str, decode: Callable[[bytes], T]) -> T:
+        """Return what a file holds, from the cache if it is known; each name is read by one function alone."""
+        own = self.file(_name(path))
+        known = self._cache.get(own)
+        if known is None:
+            data = self._read(own)
+            with corrupt_at(own):
+                known = decode(data)
+            self._cache.put(own, known, len(data) * _DECODED_BYTES_PER_BYTE)
+        return cast("T", known)
 
     def _read(self, path: str) -> bytes:
         try:

@@ -10,7 +10,7 @@ from typing import Final
 from braid.schemas import DesiredState, StreamEntry, StreamProgress, StreamState
 
 KEPT_MS: Final = 10 * 60 * 1000
-"""How long the report of a stream that another runner needs is kept, milliseconds: that one has its own by then."""
+"""Time for which the report of a stream that another runner needs is kept, milliseconds: that one has its own by then."""
 
 
 class KeptReports:

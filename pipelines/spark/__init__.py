@@ -9,6 +9,7 @@
 | `executor_watch` | the executors that run and that were lost |
 | `environment_archive` | the archive of the packages that executors need |
 | `bucket_pool`, `spread_paths` | compaction of buckets, and listing and deleting of files, by Spark's executors |
+| `source_options` | options of reads and writes with the format `braid` |
 | `scheduler_pools` | the pools by which the streams of a session share its task slots |
 | `spark_types` | Spark's types of columns, and batches in the forms that Spark expects |
 | `checkpoint` | the offsets that Spark's checkpoint has for a micro-batch |

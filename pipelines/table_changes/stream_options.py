@@ -8,12 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from braid.lake import Catalog, InvalidRequest, Problem, Table
+from braid.lake import Problem
+from braid.pipelines.spark.source_options import (
+    COLUMNS,
+    PATH,
+    TABLE,
+    WAREHOUSE,
+    TableChoice,
+    by_lower_case,
+    columns_of,
+    refuse,
+    table_problems,
+    unknown_options,
+    whole_number,
+)
 
-WAREHOUSE: Final = "warehouse"
-TABLE: Final = "table"
-PATH: Final = "path"
-COLUMNS: Final = "columns"
 START: Final = "start"
 START_SNAPSHOT: Final = "start-snapshot-id"
 START_TAG: Final = "start-tag"
@@ -40,14 +49,10 @@ LATEST: Final = "latest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamOptions:
-    """The options of one streaming read, parsed.
+class StreamOptions(TableChoice):
+    """The options of one streaming read, parsed; the kind follows the columns.
 
     Attributes:
-        warehouse: Address of the warehouse; None where `path` is given.
-        table: `db.table` in the warehouse; None where `path` is given.
-        path: The table's directory; None where warehouse and table are given.
-        columns: The columns of the result, in order, before the kind; None means all.
         start: FULL, with the rows as they are, or LATEST, with the changes from now on.
         snapshot_id: Instead, the first snapshot whose changes are read.
         tag: Instead, the tag after whose state changes are read.
@@ -57,10 +62,6 @@ class StreamOptions:
         is_raw: Whether records may be read as they were written.
     """
 
-    warehouse: str | None = None
-    table: str | None = None
-    path: str | None = None
-    columns: tuple[str, ...] | None = None
     start: str = FULL
     snapshot_id: int | None = None
     tag: str | None = None
@@ -68,19 +69,6 @@ class StreamOptions:
     files_max: int | None = None
     consumer: str | None = None
     is_raw: bool = False
-
-    def open(self) -> Table:
-        """Return the table.
-
-        Raises:
-            TableNotFound: The table does not exist.
-            UnsupportedFeature: The table needs a feature that this version does not have.
-        """
-        if self.path is not None:
-            return Table.open(self.path)
-        assert self.warehouse is not None, "without a path there is a warehouse"
-        assert self.table is not None, "without a path there is a table"
-        return Catalog(self.warehouse).table(self.table)
 
 
 def names_start(options: Mapping[str, str]) -> bool:
@@ -97,14 +85,8 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
     Raises:
         InvalidRequest: `problems` has each option that is unknown, missing or malformed.
     """
-    given = {key.lower(): value for key, value in options.items()}
-    known = f"known: {', '.join(OPTIONS)}"
-    problems = [
-        Problem(field=key, value=value, message="no such option", hint=known)
-        for key, value in given.items()
-        if key not in OPTIONS
-    ]
-    problems += _table_problems(given)
+    given = by_lower_case(options)
+    problems = [*unknown_options(given, OPTIONS), *table_problems(given)]
     starts = [key for key in STARTS if key in given]
     if not starts:
         problems.append(
@@ -129,17 +111,14 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
     if given.get(RAW, "false").lower() not in ("true", "false"):
         message = "expected `true` or `false`"
         problems.append(Problem(field=RAW, value=given[RAW], message=message))
-    snapshot_id = _number(given, START_SNAPSHOT, problems)
-    files_max = _number(given, FILES_MAX, problems)
-    if problems:
-        message = "the options of the format `braid` cannot be used"
-        raise InvalidRequest(message, problems=problems)
-    columns = given.get(COLUMNS)
+    snapshot_id = whole_number(given, START_SNAPSHOT, problems)
+    files_max = whole_number(given, FILES_MAX, problems)
+    refuse(problems)
     return StreamOptions(
         warehouse=given.get(WAREHOUSE),
         table=given.get(TABLE),
         path=given.get(PATH),
-        columns=None if columns is None else tuple(map(str.strip, columns.split(","))),
+        columns=columns_of(given),
         start=given.get(START, FULL),
         snapshot_id=snapshot_id,
         tag=given.get(START_TAG),
@@ -148,28 +127,3 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
         consumer=given.get(CONSUMER),
         is_raw=given.get(RAW, "false").lower() == "true",
     )
-
-
-def _table_problems(given: Mapping[str, str]) -> list[Problem]:
-    if PATH in given:
-        return [
-            Problem(field=key, value=given[key], message="cannot be given together with a path")
-            for key in (WAREHOUSE, TABLE)
-            if key in given
-        ]
-    hint = 'name a warehouse and a table (`db.name`), or the table\'s directory: .load("/…")'
-    return [
-        Problem(field=key, value=None, message="missing", hint=hint)
-        for key in (WAREHOUSE, TABLE)
-        if key not in given
-    ]
-
-
-def _number(given: Mapping[str, str], key: str, problems: list[Problem]) -> int | None:
-    text = given.get(key)
-    if text is None:
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        problems.append(Problem(field=key, value=text, message="expected a whole number from 1"))
-        return None
-    return int(text)

@@ -4,10 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from braid.lake import InvalidRequest, Problem
+from braid.lake import Problem
+from braid.pipelines.spark.source_options import (
+    TABLE,
+    WAREHOUSE,
+    by_lower_case,
+    refuse,
+    unknown_options,
+)
 
-WAREHOUSE: Final = "warehouse"
-TABLE: Final = "table"
 STREAM: Final = "stream"
 ROW_KIND_COLUMN: Final = "row-kind.column"
 WRITE_ID: Final = "write.id"
@@ -49,13 +54,8 @@ def write_options(options: Mapping[str, str], *, is_streaming: bool) -> WriteOpt
     Raises:
         InvalidRequest: `problems` has each option that is unknown, missing or malformed.
     """
-    given = {key.lower(): value for key, value in options.items()}
-    known = f"known: {', '.join(OPTIONS)}"
-    problems = [
-        Problem(field=key, value=value, message="no such option", hint=known)
-        for key, value in given.items()
-        if key not in OPTIONS and key not in _OF_SPARK
-    ]
+    given = by_lower_case(options)
+    problems = unknown_options(given, OPTIONS, passed_on=_OF_SPARK)
     problems += [
         Problem(
             field=key,
@@ -79,9 +79,7 @@ def write_options(options: Mapping[str, str], *, is_streaming: bool) -> WriteOpt
                 hint="leave it out: the checkpoint identifies the query and its batches",
             )
         )
-    if problems:
-        message = "the options of the format `braid` cannot be used"
-        raise InvalidRequest(message, problems=problems)
+    refuse(problems)
     return WriteOptions(
         warehouse=given[WAREHOUSE],
         table=given[TABLE],

@@ -1,10 +1,12 @@
 """Routes of what is not of one table: the API itself, aggregate functions, the streams of all tables, runners, clusters."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 
 from braid.registry.placement.assignment import Assignment
 from braid.registry.runner_drains import check_runner_name, drain_of, drain_revision, set_drained
@@ -97,44 +99,42 @@ def list_runners(components: ComponentsOf, principal: PrincipalOf) -> RunnerList
     )
 
 
-@router.put("/runners/{runner}/drain", tags=["runners"])
-def drain_runner(
+async def get_drain_change(
     components: ComponentsOf,
     actor: ActorOf,
     precondition: PreconditionOf,
     runner: str,
     response: Response,
-) -> RunnerDrain:
+) -> Callable[[bool], RunnerDrain]:
+    """Return the function that drains the request's runner, or ends its drain."""
+
+    def change(is_drained: bool) -> RunnerDrain:
+        assignment = set_drained(
+            components.assignments,
+            components.registry.audit,
+            runner,
+            is_drained=is_drained,
+            actor=actor,
+            precondition=precondition,
+        )
+        return _shown_drain(assignment, runner, response)
+
+    return change
+
+
+DrainChangeOf = Annotated[Callable[[bool], RunnerDrain], Depends(get_drain_change)]
+
+
+@router.put("/runners/{runner}/drain", tags=["runners"])
+def drain_runner(change: DrainChangeOf) -> RunnerDrain:
     """Drain a runner: it gets no stream any more, and gives its streams away one by one, each when the one before has started."""
-    assignment = set_drained(
-        components.assignments,
-        components.registry.audit,
-        runner,
-        is_drained=True,
-        actor=actor,
-        precondition=precondition,
-    )
-    return _shown_drain(assignment, runner, response)
+    return change(True)
 
 
 @router.delete("/runners/{runner}/drain", tags=["runners"])
-def undrain_runner(
-    components: ComponentsOf,
-    actor: ActorOf,
-    precondition: PreconditionOf,
-    runner: str,
-    response: Response,
-) -> RunnerDrain:
+def undrain_runner(change: DrainChangeOf) -> RunnerDrain:
     """End the drain of a runner, which then gets streams again; no effect if it is not drained."""
-    assignment = set_drained(
-        components.assignments,
-        components.registry.audit,
-        runner,
-        is_drained=False,
-        actor=actor,
-        precondition=precondition,
-    )
-    return _shown_drain(assignment, runner, response)
+    return change(False)
 
 
 @router.get("/runners/{runner}/drain", tags=["runners"])

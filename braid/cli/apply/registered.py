@@ -1,4 +1,4 @@
-"""What a service has of the declared tables: their declarations and their streams, with the tags of their versions."""
+"""Registered state of the declared tables: their declarations and streams in a service, with the tags of their versions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

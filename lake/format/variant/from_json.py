@@ -38,7 +38,7 @@ _U8_MAX: Final = 0xFF
 _KEPT: Final = 1_024
 _NAMES_KEPT_MAX: Final = 64
 _CHARACTERS_KEPT_MAX: Final = 1_024
-"""What is computed of more or longer names is not kept, so that the memory for it is bounded."""
+"""Bounds of the names that are remembered: nothing is kept of more or longer ones."""
 
 
 class NotVariant(ValueError):

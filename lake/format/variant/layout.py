@@ -10,7 +10,7 @@ PRIMITIVE: Final = 0
 SHORT_TEXT: Final = 1
 OBJECT: Final = 2
 ARRAY: Final = 3
-"""What a value is: the low two bits of its first byte."""
+"""Basic type of a value: the low two bits of its first byte."""
 
 NULL: Final = 0
 TRUE: Final = 1
