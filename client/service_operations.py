@@ -175,24 +175,14 @@ class ServiceOperations(Resource):
         self, runner: str, *, if_match: str | None = None, if_none_match: str | None = None
     ) -> Call[RunnerDrain]:
         """Drain a runner: it gives its streams away one by one, and gets none any more."""
-        return Call(
-            decode=as_model(RunnerDrain),
-            names={"runner": runner},
-            headers={"if-match": if_match, "if-none-match": if_none_match},
-            is_repeatable=if_match is None and if_none_match is None,
-        )
+        return _drain_change(runner, if_match, if_none_match)
 
     @operation("DELETE", "/v1/runners/{runner}/drain")
     def undrain_runner(
         self, runner: str, *, if_match: str | None = None, if_none_match: str | None = None
     ) -> Call[RunnerDrain]:
         """End the drain of a runner, which then gets streams again."""
-        return Call(
-            decode=as_model(RunnerDrain),
-            names={"runner": runner},
-            headers={"if-match": if_match, "if-none-match": if_none_match},
-            is_repeatable=if_match is None and if_none_match is None,
-        )
+        return _drain_change(runner, if_match, if_none_match)
 
     @operation("GET", "/v1/clusters")
     def clusters(self) -> Call[ClusterList]:
@@ -354,4 +344,15 @@ def _to_many(
         body=request,
         headers={"idempotency-key": idempotency_key},
         is_repeatable=idempotency_key is not None,
+    )
+
+
+def _drain_change(
+    runner: str, if_match: str | None, if_none_match: str | None
+) -> Call[RunnerDrain]:
+    return Call(
+        decode=as_model(RunnerDrain),
+        names={"runner": runner},
+        headers={"if-match": if_match, "if-none-match": if_none_match},
+        is_repeatable=if_match is None and if_none_match is None,
     )

@@ -10,18 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from braid.lake.format.avro.schemas import AvroSchema
+from braid.lake.format.avro.types import PLAIN_TYPES
 from braid.lake.format.data_types import DataField, DataType, TypeRoot
 from braid.lake.iceberg.single_values import decimal_length
 from braid.lake.iceberg.table_columns import PARTITION_FIELD_ID
 
 _PRIMITIVES: Final[Mapping[TypeRoot, object]] = {
-    TypeRoot.BOOLEAN: "boolean",
-    TypeRoot.TINYINT: "int",
-    TypeRoot.SMALLINT: "int",
-    TypeRoot.INT: "int",
-    TypeRoot.BIGINT: "long",
-    TypeRoot.FLOAT: "float",
-    TypeRoot.DOUBLE: "double",
+    **PLAIN_TYPES,
     TypeRoot.DATE: {"type": "int", "logicalType": "date"},
     TypeRoot.TIMESTAMP: {
         "type": "long",
@@ -33,10 +28,6 @@ _PRIMITIVES: Final[Mapping[TypeRoot, object]] = {
         "logicalType": "timestamp-micros",
         "adjust-to-utc": True,
     },
-    TypeRoot.CHAR: "string",
-    TypeRoot.VARCHAR: "string",
-    TypeRoot.BINARY: "bytes",
-    TypeRoot.VARBINARY: "bytes",
 }
 _COUNT_NAMES: Final = ("added_files_count", "existing_files_count", "deleted_files_count")
 _LEGACY_COUNT_NAMES: Final = (

@@ -93,7 +93,7 @@ class ManifestStore:
     def read_manifests(
         self, names: Sequence[str], *, is_reduced: bool = False
     ) -> Iterator[tuple[ManifestEntry, ...]]:
-        """Yield the entries of several manifests, in the order of their names.
+        """Return the entries of several manifests, in the order of their names.
 
         On a store with high latency several are read concurrently.
 
@@ -101,17 +101,12 @@ class ManifestStore:
             As `read_manifest`.
         """
         read = partial(self.read_manifest, is_reduced=is_reduced)
-        at_once = min(len(names), self._file_io.parallel_reads)
-        if at_once < 2:
-            yield from map(read, names)
-            return
-        with ThreadPoolExecutor(at_once) as readers:
-            yield from readers.map(read, names)
+        return self._read_each(names, read)
 
     def read_some(
         self, names: Sequence[str], buckets: Collection[BucketId], *, is_reduced: bool
     ) -> Iterator[list[ManifestEntry]]:
-        """Yield the entries of some buckets in several manifests, in the order of their names.
+        """Return the entries of some buckets in several manifests, in the order of their names.
 
         The first times a manifest is read so, its other entries are not decoded; later all are, and are cached. A
         sorted manifest is searched more often, because only a few of its blocks are decoded.
@@ -125,6 +120,9 @@ class ManifestStore:
             As `read_manifest`.
         """
         read = partial(self._read_some, buckets=buckets, is_reduced=is_reduced)
+        return self._read_each(names, read)
+
+    def _read_each(self, names: Sequence[str], read: Callable[[str], T]) -> Iterator[T]:
         at_once = min(len(names), self._file_io.parallel_reads)
         if at_once < 2:
             yield from map(read, names)

@@ -230,23 +230,17 @@ def _problems_of_conf(target: SparkTarget) -> list[Problem]:
 
 def _problems_of_kind(target: SparkTarget, warehouse: str) -> list[Problem]:
     if target.is_submitted:
-        return _problems_of_submitted(target)
+        return _problems_of_given(
+            {"--master": target.master, "--conf": target.conf, **_of_executors(target)},
+            message="spark-submit has started the application already",
+            hint="give it to spark-submit, before the program",
+        )
     if target.master is None:
-        needless = {
-            "--archive": target.archive,
-            "--python": target.python,
-            "--executor-env": target.executor_env,
-        }
-        return [
-            Problem(
-                field=option,
-                value=None,
-                message="local tasks have the packages and the environment of this process",
-                hint="leave the option out, or name a cluster with `--master`",
-            )
-            for option, value in needless.items()
-            if value
-        ]
+        return _problems_of_given(
+            _of_executors(target),
+            message="local tasks have the packages and the environment of this process",
+            hint="leave the option out, or name a cluster with `--master`",
+        )
     if not target.master.startswith(MASTERS[1:]):
         problem = Problem(
             field="--master",
@@ -280,21 +274,18 @@ def _problems_of_warehouse(warehouse: str, *, is_shared: bool) -> list[Problem]:
     return [problem]
 
 
-def _problems_of_submitted(target: SparkTarget) -> list[Problem]:
-    given = {
-        "--master": target.master,
-        "--conf": target.conf,
+def _of_executors(target: SparkTarget) -> dict[str, object]:
+    return {
         "--archive": target.archive,
         "--python": target.python,
         "--executor-env": target.executor_env,
     }
+
+
+def _problems_of_given(options: Mapping[str, object], *, message: str, hint: str) -> list[Problem]:
+    """Return a problem for each option that is given."""
     return [
-        Problem(
-            field=option,
-            value=None,
-            message="spark-submit has started the application already",
-            hint="give it to spark-submit, before the program",
-        )
-        for option, value in given.items()
+        Problem(field=option, value=None, message=message, hint=hint)
+        for option, value in options.items()
         if value
     ]

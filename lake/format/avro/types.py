@@ -35,7 +35,7 @@ _ROOT: Final = "record"
 _MILLIS_DIGITS_MAX: Final = 3
 _MULTISET_COUNT: Final = DataType(root=TypeRoot.INT)
 
-_PLAIN: Final = {
+PLAIN_TYPES: Final = {
     TypeRoot.BOOLEAN: "boolean",
     TypeRoot.TINYINT: "int",
     TypeRoot.SMALLINT: "int",
@@ -46,6 +46,7 @@ _PLAIN: Final = {
     **dict.fromkeys(TEXT_ROOTS, "string"),
     **dict.fromkeys(BYTES_ROOTS, "bytes"),
 }
+"""Avro's types of the types that have one without a logical type."""
 
 
 def avro_schema(columns: Sequence[DataField]) -> AvroSchema:
@@ -100,7 +101,7 @@ def _type(data_type: DataType, name: str, names: _Names) -> Any:
 
 
 def _not_null(data_type: DataType, name: str, names: _Names) -> Any:
-    plain = _PLAIN.get(data_type.root)
+    plain = PLAIN_TYPES.get(data_type.root)
     if plain is not None:
         return plain
     match data_type.root:
