@@ -251,12 +251,12 @@ class LiveFiles:
         """Return the manifests whose bounds admit one of the buckets."""
         fields = self._partition_fields
         buckets = {bucket for _, bucket in bucket_ids}
+        found = [manifest for manifest in manifests if _may_hold(manifest, buckets)]
         try:
             rows = [decode_row(partition, fields) for partition, _ in bucket_ids] if fields else []
         except UnsupportedFeature:
             # A date that Python does not have.
-            return [manifest for manifest in manifests if _may_hold(manifest, buckets)]
-        found = [manifest for manifest in manifests if _may_hold(manifest, buckets)]
+            return found
         return [manifest for manifest in found if self._may_hold_partition(manifest, rows)]
 
     def _may_hold_partition(
