@@ -120,10 +120,16 @@ def _running(
     arguments: Sequence[str], *, before: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[str]]:
     """Run a part in the background; at the end of the block it has ended, and its output is told."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        command = [*before, *_pytest([*arguments, "-p", "no:cacheprovider"])]
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
+        _pytest([*arguments, "-p", "no:cacheprovider"]) as command,
+    ):
         process = subprocess.Popen(
-            command, env=ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT, text=True
+            [*before, *command],
+            env=ENVIRONMENT,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         try:
             yield process
@@ -135,12 +141,19 @@ def _running(
 
 
 def _run(arguments: Sequence[str], *, before: Sequence[str] = ()) -> int:
-    command = [*before, *_pytest(arguments)]
-    return subprocess.run(command, env=ENVIRONMENT, check=False).returncode
+    with _pytest(arguments) as command:
+        return subprocess.run([*before, *command], env=ENVIRONMENT, check=False).returncode
 
 
-def _pytest(arguments: Sequence[str]) -> list[str]:
-    return [sys.executable, "-m", "pytest", *arguments]
+@contextmanager
+def _pytest(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Give the command of a part; its tests' folders are in one that ends with the block.
+
+    In the folder that processes share by default each removes those of earlier runs, and one that finds
+    another at it ends with an error after its last test.
+    """
+    with tempfile.TemporaryDirectory(prefix="braid-tests-", ignore_cleanup_errors=True) as folder:
+        yield [sys.executable, "-m", "pytest", f"--basetemp={folder}/part", *arguments]
 
 
 def _print_all(output: IO[str]) -> None:
