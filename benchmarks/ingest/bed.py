@@ -132,23 +132,29 @@ class IngestBed:
             self.send("PUT", f"{_path(name)}/streams/{stream}", request)
         return Catalog(str(self.warehouse)).table(f"{DATABASE}.{name}")
 
-    def start_runner(self, *options: str) -> int:
-        """Start the runner, with a Spark driver of its own, and return its process id at once.
+    def start_runner(self, *options: str, name: str = "runner") -> ChildProcess:
+        """Start a runner, with a Spark driver of its own, and return it at once.
 
         Args:
             options: More options of `braid runner`.
+            name: Of the runner.
         """
         runner = self.supervisor.start(
-            "runner",
+            name,
             [
                 sys.executable, "-u", "-m", "braid", "runner", "--warehouse", str(self.warehouse),
-                "--clusters", str(self._clusters), "--name", "runner", *options,
+                "--clusters", str(self._clusters), "--name", name, *options,
             ],
             environment={"TMPDIR": str(self.scratch)},
         )  # fmt: skip
         self.watch.watch("driver", runner.process_id)
         self._watched.append(runner)
-        return runner.process_id
+        return runner
+
+    def kill(self, runner: ChildProcess) -> None:
+        """End a runner and all its processes at once."""
+        self._watched.remove(runner)
+        runner.kill()
 
     def stop(self) -> None:
         """Stop service and runner; the broker and what is in the warehouse stay."""

@@ -23,8 +23,10 @@ _COLUMNS_PER_STREAM: Final = 4
 _GONE_RUNNERS: Final = 5
 
 
-def fill(file_io: FileIO, warehouse: str, clock: Clock, *, streams: int) -> list[str]:
-    """Register the streams, and return the keys of all.
+def fill(
+    file_io: FileIO, warehouse: str, clock: Clock, *, streams: int, running: int = RUNNING
+) -> list[str]:
+    """Register the streams, of which the first are to run, and return the keys of all.
 
     The tables themselves are not created: nobody looks at them before a stream runs.
     """
@@ -46,7 +48,7 @@ def fill(file_io: FileIO, warehouse: str, clock: Clock, *, streams: int) -> list
         entries = {
             name: StreamEntry(
                 spec=completed[name],
-                desired_state=DesiredState.STOPPED if len(keys) > RUNNING else DesiredState.RUNNING,
+                desired_state=DesiredState.STOPPED if len(keys) > running else DesiredState.RUNNING,
             )
             for name in names
         }

@@ -125,7 +125,7 @@ def _run_ours(
         # `braid-runner-<user>/<runner>/checkpoints`.
         watch.watch_folders(bed.scratch, "*/*/checkpoints")
         begin_ms = SystemClock().now_ms()
-        watch.watch("runner", bed.start_runner())
+        watch.watch("runner", bed.start_runner().process_id)
         bed.wait_records(table, keys)
         state_bytes, memory_bytes = watch.folder_bytes, watch.total_bytes
     bed.stop()
