@@ -98,6 +98,9 @@ def entry_after_verb(
     Raises:
         StreamNotRunning: `restart` of a stream whose desired state is not RUNNING.
     """
+    starts = verb in (Verb.START, Verb.RESUME, Verb.RESTART)
+    if starts and entry.spec.is_from_spark and entry.desired_state is DesiredState.RUNNING:
+        return VerbEffect(entry=entry, message="Spark programs may write it already: nothing to do")
     match verb:
         case Verb.START | Verb.RESUME:
             return _run(entry, reported)
@@ -113,14 +116,17 @@ def entry_after_verb(
                 message = f"the stream {entry.spec.name} is {state}: {hint} makes it run"
                 raise StreamNotRunning(message)
             return _restarted(
-                entry, f"its query is replaced by a new one{_without_runner(reported)}"
+                entry, f"its query is replaced by a new one{_without_runner(entry, reported)}"
             )
         case Verb.PAUSE:
-            return _held(
-                entry, DesiredState.PAUSED, "its runner reads nothing more until `resume`", reported
-            )
+            done = "its runner reads nothing more until `resume`"
+            if entry.spec.is_from_spark:
+                done = "writes of Spark programs are refused until `resume`"
+            return _held(entry, DesiredState.PAUSED, done, reported)
         case Verb.STOP:
             done = "its runner releases it; its position stays in the table"
+            if entry.spec.is_from_spark:
+                done = "writes of Spark programs are refused until `start`"
             return _held(entry, DesiredState.STOPPED, done, reported)
         case _:
             assert_never(verb)
@@ -159,16 +165,18 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
     if entry.desired_state is not DesiredState.RUNNING:
         before = entry.desired_state.value
         return _restarted(
-            entry, f"was {before}, continues at its position{_without_runner(reported)}"
+            entry, f"was {before}, continues at its position{_without_runner(entry, reported)}"
         )
     if entry.is_completed:
         done = "had completed, reads what its topic holds now"
-        return _restarted(entry, f"{done}{_without_runner(reported)}")
+        return _restarted(entry, f"{done}{_without_runner(entry, reported)}")
     if reported in _FAILED:
         return _restarted(entry, f"was {reported.value}, tries again at once")
     if reported is None:
         # A runner that has the stream may only be late with its report: it has to try again too.
-        return _restarted(entry, f"its desired state is RUNNING already{_without_runner(reported)}")
+        return _restarted(
+            entry, f"its desired state is RUNNING already{_without_runner(entry, reported)}"
+        )
     if reported in (StreamState.PAUSED, StreamState.STOPPED):
         # Its runner has not read the desired state yet.
         until = f"the stream is {reported.value} until its runner has read the desired state"
@@ -211,7 +219,7 @@ def _held(
         return VerbEffect(
             entry=entry, message=f"its desired state is {state.value} already: nothing to do"
         )
-    if reported is None:
+    if reported is None and not entry.spec.is_from_spark:
         done = "no runner has it, so nothing has to end"
     return VerbEffect(entry=entry.model_copy(update={"desired_state": state}), message=done)
 
@@ -223,10 +231,10 @@ def _restarted(entry: StreamEntry, message: str) -> VerbEffect:
     return VerbEffect(entry=entry.model_copy(update=update), message=message)
 
 
-def _without_runner(reported: StreamState | None) -> str:
-    return (
-        "" if reported is not None else "; no runner has it: it runs as soon as a runner takes it"
-    )
+def _without_runner(entry: StreamEntry, reported: StreamState | None) -> str:
+    if reported is not None or entry.spec.is_from_spark:
+        return ""
+    return "; no runner has it: it runs as soon as a runner takes it"
 
 
 def with_entry(document: TableDocument, entry: StreamEntry) -> TableDocument:

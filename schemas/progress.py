@@ -14,7 +14,8 @@ class StreamState(StrEnum):
 
     RETRYING: a temporary failure keeps the stream from reading, and the runner tries again without
     limit. FAILED: a person has to fix something. COMPLETED: a stream with the trigger `available_now` has read
-    all that its topic held at the start; no runner works on it.
+    all that its topic held at the start; no runner works on it. EXTERNAL: Spark programs write the stream, and none
+    of them is known to a runner.
     """
 
     UNASSIGNED = "UNASSIGNED"
@@ -25,6 +26,7 @@ class StreamState(StrEnum):
     STOPPED = "STOPPED"
     FAILED = "FAILED"
     COMPLETED = "COMPLETED"
+    EXTERNAL = "EXTERNAL"
 
 
 class StreamFailure(Contract):

@@ -118,7 +118,8 @@ class StreamStatus(Contract):
         stream: The stream's name.
         state: The stream's state. UNASSIGNED: no living runner reports it. RETRYING: its runner tries again
             after a temporary failure, without limit. FAILED: a person has to fix something. COMPLETED: it has
-            read all that its topic held when it was started, and ends with that.
+            read all that its topic held when it was started, and ends with that. EXTERNAL: Spark programs write it, so no
+            runner has it.
         desired_state: The state that the stream's owner has requested.
         trace: Why the stream failed or has no runner any more, as text; None without a failure.
         failure: The failure as fields; None unless RETRYING, FAILED, or STARTING again.

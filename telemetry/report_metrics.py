@@ -26,7 +26,7 @@ OTHER: Final = "other"
 
 logger = logging.getLogger(__name__)
 
-_WITHOUT_RUNNER: Final = (StreamState.STOPPED, StreamState.COMPLETED)
+_WITHOUT_RUNNER: Final = (StreamState.STOPPED, StreamState.COMPLETED, StreamState.EXTERNAL)
 """States in which no runner has the stream, because nobody wants one to have it."""
 
 _Labels = tuple[str, ...]

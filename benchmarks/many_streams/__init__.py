@@ -7,4 +7,5 @@
 | `counted_storage` | storage that counts its calls |
 | `measured_process` | a process whose costs are read while it runs |
 | `idle_runner`, `counted_service` | the programs that are measured |
+| `killed_runner` | program: when the streams of a killed runner with Spark commit again, and the memory of all processes |
 """

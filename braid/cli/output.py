@@ -24,6 +24,7 @@ _WIDTH_OF_FILES: Final = 100_000  # columns: what is no terminal has no width, a
 _STYLES: Final = {
     "RUNNING": "green",
     "COMPLETED": "green",
+    "EXTERNAL": "green",
     "STARTING": "yellow",
     "RETRYING": "yellow",
     "PAUSED": "cyan",

@@ -119,9 +119,13 @@ def stream_status(
 
 
 def unreported_state(entry: StreamEntry) -> StreamState:
-    """Return the state in which a stream is while no living runner reports it: UNASSIGNED, STOPPED or COMPLETED."""
+    """Return the state in which a stream is while no living runner reports it: UNASSIGNED or one in which none should."""
     if _is_completed(entry):
         return StreamState.COMPLETED
+    if entry.spec.is_from_spark and entry.desired_state is DesiredState.PAUSED:
+        return StreamState.PAUSED
+    if entry.spec.is_from_spark and entry.desired_state is DesiredState.RUNNING:
+        return StreamState.EXTERNAL
     # A stream whose desired state is STOPPED is in that state without a runner.
     is_stopped = entry.desired_state is DesiredState.STOPPED
     return StreamState.STOPPED if is_stopped else StreamState.UNASSIGNED
@@ -160,7 +164,7 @@ def _missing_runner(
     entry: StreamEntry, report: Report | None, why_unassigned: Callable[[], str] | None
 ) -> str | None:
     """Return why a stream that should not be stopped has no runner."""
-    if entry.desired_state is DesiredState.STOPPED or _is_completed(entry):
+    if unreported_state(entry) is not StreamState.UNASSIGNED:
         return None
     if why_unassigned is not None and (why := why_unassigned()) != NO_RUNNER:
         return why

@@ -14,7 +14,7 @@ from braid.schemas import StreamState
 if TYPE_CHECKING:
     from braid.client import Stream
 
-_RUNS: Final = frozenset({StreamState.RUNNING, StreamState.COMPLETED})
+_RUNS: Final = frozenset({StreamState.RUNNING, StreamState.COMPLETED, StreamState.EXTERNAL})
 _STATES: Final[Mapping[str, frozenset[StreamState]]] = {
     "start": _RUNS,
     "resume": _RUNS,

@@ -21,6 +21,7 @@ _WORST_FIRST: Final = (
     StreamState.PAUSED,
     StreamState.STOPPED,
     StreamState.COMPLETED,
+    StreamState.EXTERNAL,
 )
 
 

@@ -31,6 +31,7 @@ SEVERITY: Final = (
     StreamState.PAUSED,
     StreamState.STOPPED,
     StreamState.COMPLETED,
+    StreamState.EXTERNAL,
     StreamState.RUNNING,
 )
 """States from those that need attention to the usual one."""

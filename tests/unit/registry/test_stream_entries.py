@@ -73,6 +73,25 @@ def test_the_answer_for_a_stream_without_a_runner_says_so() -> None:
     assert effect.message.endswith("no runner has it: it runs as soon as a runner takes it")
 
 
+@pytest.mark.parametrize(
+    ("wanted", "verb", "message"),
+    [
+        (DesiredState.RUNNING, Verb.RESTART, "Spark programs may write it already: nothing to do"),
+        (DesiredState.RUNNING, Verb.STOP, "writes of Spark programs are refused until `start`"),
+        (DesiredState.RUNNING, Verb.PAUSE, "writes of Spark programs are refused until `resume`"),
+        (DesiredState.STOPPED, Verb.START, "was STOPPED, continues at its position"),
+    ],
+)
+def test_the_answer_for_a_stream_of_spark_programs_speaks_of_no_runner(
+    wanted: DesiredState, verb: Verb, message: str
+) -> None:
+    spec = complete_stream(TABLE, StreamDefinition.model_validate({"source": "spark"}), name="s")
+
+    effect = entry_after_verb(StreamEntry(spec=spec, desired_state=wanted), verb, reported=None)
+
+    assert effect.message == message
+
+
 @pytest.mark.parametrize("reported", [None, StreamState.COMPLETED])
 @pytest.mark.parametrize("verb", [Verb.START, Verb.RESUME, Verb.RESTART])
 def test_a_stream_that_has_completed_reads_once_more(

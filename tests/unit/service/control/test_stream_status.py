@@ -8,6 +8,8 @@ from braid.registry.store.progress import Report
 from braid.schemas import (
     Account,
     BackPressure,
+    DesiredState,
+    StreamDefinition,
     StreamEntry,
     StreamProgress,
     StreamState,
@@ -43,6 +45,33 @@ def test_without_a_report_and_a_position_nothing_is_known() -> None:
 
     assert status.state is StreamState.UNASSIGNED
     assert (status.lag_records, status.last_commit, status.reported_at) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("desired", "state"),
+    [
+        (DesiredState.RUNNING, StreamState.EXTERNAL),
+        (DesiredState.PAUSED, StreamState.PAUSED),
+        (DesiredState.STOPPED, StreamState.STOPPED),
+    ],
+)
+def test_a_stream_of_spark_programs_waits_for_no_runner(
+    desired: DesiredState, state: StreamState
+) -> None:
+    document = TableDocument(database="shop", name="orders", table=orders())
+    declared = StreamDefinition.model_validate({"source": "spark"})
+    spec = complete_stream(document.table, declared, name="sales")
+
+    status = stream_status(
+        document,
+        StreamEntry(spec=spec, desired_state=desired),
+        report=None,
+        position=None,
+        now_ms=NOW_MS,
+        alive_since_ms=NOW_MS,
+    )
+
+    assert (status.state, status.trace) == (state, None)
 
 
 def test_an_old_end_offset_gives_no_lag() -> None:

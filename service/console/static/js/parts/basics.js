@@ -7,6 +7,7 @@ import { html, signal, useEffect, useLayoutEffect, useRef, useState } from '../h
 
 const TONES = {
   RUNNING: 'good',
+  EXTERNAL: 'good',
   SUCCEEDED: 'good',
   STARTING: 'warn',
   RETRYING: 'warn',
