@@ -1,4 +1,4 @@
-"""The wheel, installed into an empty environment outside of the checkout: the engine, then all extras."""
+"""The wheel, installed into an empty environment outside of the checkout: the engine, and in `make soak` all extras."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ import tempfile
 import venv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -147,6 +148,18 @@ def test_a_command_names_the_extra_that_it_needs(
     assert not (environment.folder / "w").exists()
 
 
+def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
+    """Modules, the console's page, schemas, examples and the list of jars."""
+    found = {name for name in ZipFile(wheel).namelist() if name.startswith("braid/")}
+
+    folders = os.walk(ROOT / "braid", followlinks=True)
+    files = {Path(folder, name).relative_to(ROOT) for folder, _, names in folders for name in names}
+    expected = {str(path) for path in files if path.suffix != ".pyc"}
+    assert expected - found == set()
+    assert found - expected == set()
+
+
+@pytest.mark.soak
 def test_the_demo_runs_from_the_wheel(environment: Environment, wheel: Path) -> None:
     """It starts `braid service` and `braid runner`, and a broker whose jars come into the user's cache."""
     environment.install(f"{wheel}[demo]")
