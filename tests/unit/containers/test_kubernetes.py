@@ -264,6 +264,38 @@ def test_executors_have_the_rights_of_other_pods_and_reach_the_driver() -> None:
     assert headless["spec"]["publishNotReadyAddresses"] is True
 
 
+def test_executors_exchange_records_although_nothing_else_may_connect_to_them() -> None:
+    found = with_component(COMPONENT)
+    template = yaml.safe_load(found["ConfigMap/braid-executor"]["data"]["pod.yaml"])
+    executor = template["metadata"]["labels"]
+    runner = found["StatefulSet/runner"]["spec"]["template"]["metadata"]["labels"]
+
+    closed = found["NetworkPolicy/no-connections"]["spec"]["podSelector"]["matchLabels"]
+    assert closed.items() <= executor.items()
+    policy = found["NetworkPolicy/executor-blocks"]["spec"]
+    assert policy["podSelector"]["matchLabels"].items() <= executor.items()
+    (rule,) = policy["ingress"]
+    assert "ports" not in rule
+    admitted = [one["podSelector"]["matchLabels"] for one in rule["from"]]
+    for labels in (executor, runner):
+        assert any(wanted.items() <= labels.items() for wanted in admitted)
+    service = found["Deployment/service"]["spec"]["template"]["metadata"]["labels"]
+    assert not any(wanted.items() <= service.items() for wanted in admitted)
+
+
+def test_pods_of_executors_have_room_for_python_beside_the_heap() -> None:
+    (driver,) = with_component(COMPONENT)["StatefulSet/runner"]["spec"]["template"]["spec"][
+        "containers"
+    ]
+    given = dict(
+        word.removeprefix("--conf=").split("=", 1) for word in driver["args"] if "--conf=" in word
+    )
+    beside_gb = int(given["spark.executor.memoryOverhead"].removesuffix("g"))
+
+    # Rows of a task, and its interpreter: see the guide of sizes.
+    assert beside_gb * 1_024 >= int(given["spark.executor.cores"]) * (768 + 150)
+
+
 def test_the_cluster_file_is_one(tmp_path: Path) -> None:
     file = tmp_path / "clusters.toml"
     file.write_text(ALL["ConfigMap/braid-clusters"]["data"]["clusters.toml"], encoding="utf-8")
