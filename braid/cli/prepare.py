@@ -26,17 +26,19 @@ def prepare(
     """
     if archive is None and (packages or is_code_only):
         refuse("--archive", None, "expected together with `--package` and `--code-only`")
+    status = 0
     with one_line_errors():
         try:
             classes = make_archive(jars)
         except (JarError, TrainingFailed) as error:
             typer.echo(f"error: the classes of Spark's JVM are not archived: {error}", err=True)
-            return 1
-        typer.echo(f"the classes of Spark's JVM are in {classes}")
+            status = 1  # runners work without, so executors get their packages all the same
+        else:
+            typer.echo(f"the classes of Spark's JVM are in {classes}")
         if archive is not None:
             made = make_environment_archive(archive, packages=packages, is_code_only=is_code_only)
             state = "made" if made.is_new else "up to date"
             count = f"{len(made.packages)} package{'' if len(made.packages) == 1 else 's'}"
             size = f"{made.size / _MEGABYTE:.1f} MB"
             typer.echo(f"what executors need is in {made.path} ({state}): {count}, {size}")
-    return 0
+    return status

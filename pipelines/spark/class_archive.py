@@ -108,12 +108,21 @@ def _make(path: Path, extra_jars: Sequence[Path]) -> None:
             )
             new.stat()
         except (subprocess.SubprocessError, OSError) as error:
-            told = str(getattr(error, "stderr", None) or "").strip().splitlines()[-5:]
+            told = _text(getattr(error, "stderr", None)).strip().splitlines()[-5:]
             raise TrainingFailed("\n".join([str(error), *told])) from error
         new.replace(path)
     archives = sorted(path.parent.glob("*.jsa"), key=lambda old: old.stat().st_mtime_ns)
     for old in archives[:-_ARCHIVES_MAX]:
         old.unlink(missing_ok=True)
+
+
+def _text(output: str | bytes | None) -> str:
+    """Return what a program has told: bytes if it was ended because it took too long.
+
+    >>> _text(b"a"), _text("a"), _text(None)
+    ('a', 'a', '')
+    """
+    return output.decode(errors="replace") if isinstance(output, bytes) else output or ""
 
 
 def _spark_home() -> Path:
