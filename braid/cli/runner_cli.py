@@ -195,10 +195,13 @@ def drain(
     A stream that no other runner may have stays. Exits with 75 if the runner has streams at the end of the wait.
     """
     from braid.cli.api.connection import Connection
-    from braid.cli.api.runners import drain_text, ended_drain, exit_of_drain
+    from braid.cli.api.runners import drain_note, drain_text, ended_drain, exit_of_drain
 
     with Connection(api=api, token_file=token_file).client() as client:
         found = client.undrain_runner(name) if undo else client.drain_runner(name)
+        note = None if undo else drain_note(found, client.runners())
+        if note is not None:
+            typer.echo(f"note: {note}", err=True)
         if wait and not undo:
             found = ended_drain(client, name, seconds_max=seconds)
         print_document(found, output, drain_text(found))

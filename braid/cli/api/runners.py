@@ -45,6 +45,30 @@ def drain_text(drain: RunnerDrain) -> TextTable:
     )
 
 
+def drain_note(drain: RunnerDrain, found: RunnerList) -> str | None:
+    """Return what may surprise about a drain that was requested: a name that nobody has, streams that cannot move; None: nothing.
+
+    Args:
+        drain: The drain.
+        found: All runners.
+    """
+    if not drain.joined:
+        if drain.runner in {one.name for one in found.runners}:
+            return f"{drain.runner} is not running: it gets no stream when it starts again"
+        names = ", ".join(sorted(one.name for one in found.runners if one.alive)) or "none"
+        return (
+            f"no runner has ever reported as {drain.runner}; running: {names}. The drain holds for a runner that "
+            "starts with this name; --undo ends it"
+        )
+    is_alone = not any(
+        one.alive and not one.drained and not one.ending and one.name != drain.runner
+        for one in found.runners
+    )
+    if drain.streams and is_alone:
+        return "no other runner is there to take its streams, which stay until one is"
+    return None
+
+
 def ended_drain(client: "Client", runner: str, *, seconds_max: float) -> RunnerDrain:
     """Return the drain of a runner once the runner has no stream, or once the time is over.
 

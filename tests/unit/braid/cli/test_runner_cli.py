@@ -62,3 +62,20 @@ def test_a_runner_is_drained_and_undrained(braid: Run, assignments: AssignmentSt
     assert listed.stdout.splitlines()[1].split()[1] == "drained"
     assert json.loads(undone.stdout)["drained"] is False
     assert assignments.read().value.drained == ()
+
+
+@pytest.mark.usefixtures("assignments")
+def test_a_drain_says_what_may_surprise(braid: Run, bed: FedTable) -> None:
+    """A name that nobody has is a slip as a rule, and streams of the only runner do not move."""
+    unknown = braid("runner", "drain", "r-1", "--wait")
+    alone = braid("runner", "drain", "r1")
+    undone = braid("runner", "drain", "r1", "--undo")
+    store = AssignmentStore(bed.file_io, "/w", bed.clock)
+    store.change(lambda one: one.without_owner("r1-1"))
+    gone = braid("runner", "drain", "r1")
+
+    assert unknown.exit_code == 0
+    assert "no runner has ever reported as r-1; running: r1." in unknown.stderr
+    assert "no other runner is there to take its streams" in alone.stderr
+    assert undone.stderr == ""
+    assert "r1 is not running: it gets no stream when it starts again" in gone.stderr
