@@ -1,5 +1,7 @@
 """Rows that Spark programs write into registered streams: whole batches, once, in an order that no repetition changes."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -199,19 +201,23 @@ def test_a_query_that_repeats_batches_changes_nothing(
 
 
 def test_the_guide_runs_as_printed(session: SparkSession, tmp_path: Path) -> None:
-    orders = SparkFedTable(
-        directory=tmp_path, name="shop.orders", spec=ORDERS, streams={"payments": {}}
-    )
-    cents = {
-        "columns": [{"name": "id", "type": "BIGINT"}, {"name": "cents", "type": "BIGINT"}],
-        "primary_key": ["id"],
-        "sequence_groups": [{"name": "copies", "columns": ["cents"]}],
+    guide = ROOT / "docs" / "guides" / "spark-in-and-out.md"
+    text = guide.read_text(encoding="utf-8")
+    shown = {
+        name: json.loads(body)
+        for name, body in re.findall(r"```json (\w+)\n(.*?)```", text, re.DOTALL)
     }
-    SparkFedTable(directory=tmp_path, name="shop.cents", spec=cents, streams={"copies": {}})
+    for table, stream in (("orders", "payments"), ("cents", "copies")):
+        fed = SparkFedTable(
+            directory=tmp_path,
+            name=f"shop.{table}",
+            spec=shown[table],
+            streams={stream: shown[stream]},
+        )
     names = {
         "spark": session,
-        "warehouse": orders.warehouse,
+        "warehouse": fed.warehouse,
         "checkpoint": str(tmp_path / "checkpoint"),
     }
 
-    run_python(ROOT / "docs" / "guides" / "spark-in-and-out.md", names, kind="spark")
+    run_python(guide, names, kind="spark")
