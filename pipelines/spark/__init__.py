@@ -6,6 +6,7 @@
 | `session` | the session of a runner, whose JVM ends with its Python process |
 | `cluster_session` | the session of a command on a cluster, checked and ended |
 | `executor_check`, `executor_probe` | the comparison of executors' Python and code with the driver's; what each executor answers |
+| `executor_storage` | the check that executors can use the warehouse |
 | `executor_watch` | the executors that run and that were lost |
 | `environment_archive` | the archive of the packages that executors need |
 | `bucket_pool`, `spread_paths` | compaction of buckets, and listing and deleting of files, by Spark's executors |

@@ -10,8 +10,9 @@ from typing import Final
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from braid.lake import ScratchDirectory
+from braid.lake import ScratchDirectory, file_io_for
 from braid.pipelines.spark.executor_check import check_executors
+from braid.pipelines.spark.executor_storage import check_storage
 from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
 from braid.pipelines.spark.target import SparkTarget, check_warehouse, is_remote
 
@@ -59,15 +60,18 @@ def cluster_session(
 def check_cluster(
     session: SparkSession, target: SparkTarget, *, warehouse: str, stop: threading.Event
 ) -> None:
-    """Check what only Spark knows: which master it has, and what executors can run. Nothing for local tasks.
+    """Check what only Spark knows: which master it has, and what executors can run and reach. Nothing for local tasks.
 
     Raises:
-        InvalidRequest: Executors do not reach the warehouse, or cannot run the driver's code.
-        StorageUnavailable: The cluster gives no executor.
+        InvalidRequest: The warehouse is a folder of this machine, or executors cannot run the driver's code.
+        StorageUnavailable: The cluster gives no executor, or an executor cannot use the warehouse.
     """
     if is_remote(session.sparkContext.master):
         check_warehouse(warehouse, is_shared=target.is_warehouse_shared)
-        check_executors(session, wait_s=_EXECUTORS_SECONDS_MAX, stop=stop)
+        executors = check_executors(session, wait_s=_EXECUTORS_SECONDS_MAX, stop=stop)
+        if executors:
+            storage = file_io_for(warehouse)
+            check_storage(session, storage, warehouse=warehouse, executors=executors)
 
 
 def end_session(session: SparkSession) -> None:
