@@ -8,6 +8,8 @@
 3. Refused records are written to the reject file. Then one snapshot adds the rows, and stores the new position and
    account.
 
+With a pool, others read and write in step 2: parts of the source, several at once (`part_commits`).
+
 A process may end at any time: the next process repeats what was not committed, and only that. If the position is at the
 end of the source, the process commits nothing but its claim.
 
@@ -17,12 +19,16 @@ found no fault.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
 from braid.backfill.admission import TableNow, check_admission, needs_idle_stream
 from braid.backfill.backfill_commits import BackfillCommits, CommitRequest
 from braid.backfill.pace import Pace
+from braid.backfill.part_commits import PartCommits
+from braid.backfill.part_work import PartPool
+from braid.backfill.position_commits import PositionCommits
 from braid.backfill.progress import Progress
 from braid.backfill.read_chunk import Source
 from braid.lake import (
@@ -93,6 +99,7 @@ class Backfill:
         clock: The clock.
         pace: Holds it back.
         progress: Is told how far it is.
+        new_pool: Starts what writes parts of the source, which this process then commits; None: this process writes.
     """
 
     request: BackfillRequest
@@ -101,7 +108,10 @@ class Backfill:
     clock: Clock
     pace: Pace
     progress: Progress
+    new_pool: Callable[[], AbstractContextManager[PartPool]] | None = None
     _tries_rows: bool = field(default=False, init=False)
+    _pool: PartPool | None = field(default=None, init=False)
+    _stack: ExitStack = field(default_factory=ExitStack, init=False)
 
     def run(self) -> StreamPosition:
         """Continue the backfill to its end, and return its position there.
@@ -114,6 +124,10 @@ class Backfill:
             RegistryError: The table lacks columns of the order of arrival, and they cannot be added.
             LakeError, OSError: Storage, or the source, does not answer; started again, it continues.
         """
+        with self._stack:
+            return self._run()
+
+    def _run(self) -> StreamPosition:
         conflicts = 0
         while True:
             try:
@@ -150,20 +164,40 @@ class Backfill:
             registrar = Registrar(self.registry, self.catalog, self.clock)
             registrar.entry(request.identifier, request.stream)
             self.progress.begin(source.name, position.account)
-            commits = BackfillCommits(
+            commits = PositionCommits(
                 table=target.table,
-                source=source,
                 position=position,
                 idle_epochs=idle,
-                request=request.commits,
-                tries_rows=self._tries_rows,
-                clock=self.clock,
+                rejects=request.commits.rejects,
                 pace=self.pace,
                 progress=self.progress,
             )
-            return commits.to_end()
+            return self._write(source, commits)
         finally:
             source.close()
+
+    def _write(self, source: Source, commits: PositionCommits) -> StreamPosition:
+        request = self.request.commits
+        if dict(commits.position.offsets) == dict(source.end):
+            return commits.position
+        if self.new_pool is not None:
+            assert not request.is_bulk, "a bulk load is sorted on this machine"
+            if self._pool is None:
+                self._pool = self._stack.enter_context(self.new_pool())
+            return PartCommits(
+                commits=commits,
+                source=source,
+                request=request,
+                tries_rows=self._tries_rows,
+                pool=self._pool,
+            ).to_end()
+        return BackfillCommits(
+            commits=commits,
+            source=source,
+            request=request,
+            tries_rows=self._tries_rows,
+            clock=self.clock,
+        ).to_end()
 
     def _admit(self, target: Target, source: Source) -> Mapping[str, int]:
         """Refuse what cannot be backfilled; return the epochs of streams that must stay without a record."""

@@ -1,6 +1,6 @@
-"""Interface of a backfill's source, which files and topics implement, and the chunks of records that a source yields."""
+"""Interface of a backfill's source, which files and topics implement, and the chunks and parts that a source yields."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,6 +25,52 @@ class ReadChunk:
     plan: StreamPlan
     found: ReadRecords | None
     records: int
+    end: Mapping[int, int]
+    done: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartBound:
+    """What a part of a source has, if the source has that much left.
+
+    Attributes:
+        bytes: Size of its files at least; no file is divided.
+        records: Offsets of a topic at most.
+    """
+
+    bytes: int = 64 << 20
+    records: int = 1_000_000
+
+
+class PartOpener(Protocol):
+    """Opens a part of a source; can be pickled to another process."""
+
+    def __call__(self, *, tell: Callable[[str], None]) -> "Source":
+        """Return the part as a source that ends where the part ends.
+
+        Args:
+            tell: Takes a notice for people.
+
+        Raises:
+            InvalidRequest: It cannot be read.
+            StorageUnavailable: The source does not answer.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePart:
+    """A part of a source, which one task reads where others do the work of a backfill.
+
+    Attributes:
+        open: Opens it.
+        start: The offsets of its first records, by partition.
+        end: The offsets after its last records, for the same partitions.
+        done: The part of the whole source that is read after it, from 0 to 1.
+    """
+
+    open: PartOpener
+    start: Mapping[int, int]
     end: Mapping[int, int]
     done: float
 
@@ -59,6 +105,13 @@ class Source(Protocol):
             InvalidRequest: A part of the source cannot be read.
             LimitExceeded: A file has more rows than positions can name.
             StorageUnavailable: The source does not answer.
+        """
+        ...
+
+    def parts(self, offsets: Mapping[int, int], bound: PartBound) -> Iterator[SourcePart]:
+        """Yield what is left from some offsets on as parts.
+
+        Of two rows that their order decides between, the later one is in the same part, or in a later one.
         """
         ...
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from braid.backfill.read_chunk import ReadChunk, Source
-from braid.backfill.rejects import RejectFile
+from braid.backfill.rejects import Rejects, TooManyRejects
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault
-from braid.lake import LimitExceeded, RowKind, Table
+from braid.lake import RowKind, Table
 from braid.records.table_columns import table_columns
 from braid.records.trial_writes import find_refused_rows
 
@@ -46,7 +46,7 @@ class RecordWriter:
     table: Table
     source: Source
     generation: int
-    rejects: RejectFile
+    rejects: Rejects
     rejects_max: int
     rejected: int
     tries_rows: bool
@@ -58,7 +58,7 @@ class RecordWriter:
         """Write the rows of a chunk.
 
         Raises:
-            LimitExceeded: More records were refused than are allowed; nothing of this commit is kept.
+            TooManyRejects: More records were refused than are allowed; nothing of this commit is kept.
             LakeError: What the table's writer raises.
         """
         found = chunk.found
@@ -120,13 +120,7 @@ class RecordWriter:
         total = self.rejected + self.reasons.total()
         if total > self.rejects_max:
             self.rejects.flush()
-            message = (
-                f"refused records: {total}, allowed: {self.rejects_max}; the last one: "
-                f"{fault.reason.value}: {fault.message[:300]}\n"
-                f"hint: {self.rejects.path} has them with their reasons; mend the source, or allow "
-                "more with --rejects-max"
-            )
-            raise LimitExceeded(message)
+            raise TooManyRejects(total, self.rejects_max, fault, self.rejects.path)
 
 
 def _kinds(is_delete: npt.NDArray[np.bool_]) -> pa.Array:

@@ -6,14 +6,79 @@ have the same file and row, or the same partition and offset.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from braid.backfill.json_text import strict_json_text
 from braid.formats.fault import Fault
+from braid.lake import LimitExceeded
 
 _HELD_BYTES_MAX: Final = 8 << 20
 MESSAGE_MAX: Final = 1_000
+
+
+class TooManyRejects(LimitExceeded):
+    """More records were refused than are allowed.
+
+    Args:
+        total: Number of refused records of the whole backfill.
+        allowed: Number of allowed ones.
+        fault: Why the last one is refused.
+        path: The file of refused records.
+    """
+
+    def __init__(self, total: int, allowed: int, fault: Fault, path: Path) -> None:
+        super().__init__(
+            f"refused records: {total}, allowed: {allowed}; the last one: "
+            f"{fault.reason.value}: {fault.message[:300]}\n"
+            f"hint: {path} has them with their reasons; mend the source, or allow "
+            "more with --rejects-max"
+        )
+
+
+class Rejects(Protocol):
+    """Takes refused records."""
+
+    @property
+    def path(self) -> Path:
+        """The file in which they are found at last."""
+        ...
+
+    def add(self, record: dict[str, Any], fault: Fault) -> None:
+        """Hold a refused record (see `RejectFile`)."""
+        ...
+
+    def flush(self) -> None:
+        """Store what is held, where this process stores it."""
+        ...
+
+
+class HeldRejects:
+    """Holds the lines of refused records for another process, which appends them to its file."""
+
+    def __init__(self, path: Path) -> None:
+        """Hold nothing yet.
+
+        Args:
+            path: The file of the other process, for messages.
+        """
+        self._path = path
+        self.lines: list[bytes] = []
+        self.last_fault: Fault | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file of the other process."""
+        return self._path
+
+    def add(self, record: dict[str, Any], fault: Fault) -> None:
+        """Hold a refused record."""
+        self.lines.append(_line(record, fault))
+        self.last_fault = fault
+
+    def flush(self) -> None:
+        """Do nothing: the other process stores them."""
 
 
 class RejectFile:
@@ -40,10 +105,16 @@ class RejectFile:
         Raises:
             OSError: The file cannot be written.
         """
-        line = {**record, "reason": fault.reason.value, "message": fault.message[:MESSAGE_MAX]}
-        text = strict_json_text(line).encode("utf-8", "surrogatepass") + b"\n"
-        self._held.append(text)
-        self._held_bytes += len(text)
+        self.add_lines([_line(record, fault)])
+
+    def add_lines(self, lines: Sequence[bytes]) -> None:
+        """Hold lines of refused records, as `HeldRejects` has them.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        self._held += lines
+        self._held_bytes += sum(map(len, lines))
         if self._held_bytes >= _HELD_BYTES_MAX:
             self.flush()
 
@@ -67,6 +138,11 @@ class RejectFile:
         if is_new:
             _sync_directory(self._path.parent)
         self._held, self._held_bytes = [], 0
+
+
+def _line(record: dict[str, Any], fault: Fault) -> bytes:
+    line = {**record, "reason": fault.reason.value, "message": fault.message[:MESSAGE_MAX]}
+    return strict_json_text(line).encode("utf-8", "surrogatepass") + b"\n"
 
 
 def _sync_directory(path: Path) -> None:

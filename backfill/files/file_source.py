@@ -6,6 +6,8 @@ with different fields. The timestamp of a row is the modification time of its fi
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final, assert_never
 
 import numpy as np
@@ -24,13 +26,15 @@ from braid.backfill.files.row_positions import (
     split_next_row,
 )
 from braid.backfill.files.source_files import FileFormat, SourceFiles
-from braid.backfill.read_chunk import ReadChunk
+from braid.backfill.read_chunk import PartBound, ReadChunk, SourcePart
 from braid.lake import FileStatus, InvalidRequest, LimitExceeded, Problem, TableSchema
 from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.records.record_reader import RecordReader
 from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.schemas import StreamSpec, TableSpec
 
+_OPENING_BYTES: Final = 256 << 10
+"""To open a file takes as long as to read so much of it."""
 _HEADERS_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
@@ -48,6 +52,7 @@ class FileSource:
         fields: Mapping[str, str],
         csv: CsvOptions,
         tell: Callable[[str], None],
+        first: int = 0,
     ) -> None:
         """Prepare to read; the first file is opened, to find what cannot work.
 
@@ -61,11 +66,13 @@ class FileSource:
             csv: How CSV files are written.
             tell: Takes a notice for people: of each condition that does not apply, once for each reason, when the
                 first file of it is opened.
+            first: Number of the first file: those of a part are numbered like those of the whole source.
 
         Raises:
             InvalidRequest: The first file cannot be read, or cannot fill the stream's columns.
         """
         self._files = files
+        self._first = first
         self._table = table
         self._spec = spec
         self._stream = stream
@@ -77,8 +84,8 @@ class FileSource:
         self._opened_now: OpenedFile | None = None
         self._tell = tell
         self._told: set[LeftOut] = set()
-        with closing(self._open(files.files[0])) as first:
-            self._reader(first, files.files[0].path)
+        with closing(self._open(files.files[0])) as opened:
+            self._reader(opened, files.files[0].path)
 
     @property
     def name(self) -> str:
@@ -95,32 +102,68 @@ class FileSource:
     @property
     def start(self) -> Mapping[int, int]:
         """The first row of the first file."""
-        return {POSITION: next_row(0, 0)}
+        return {POSITION: next_row(self._first, 0)}
 
     @property
     def end(self) -> Mapping[int, int]:
         """The first row of a file after the last one."""
-        return {POSITION: next_row(len(self._files.files), 0)}
+        return {POSITION: next_row(self._end, 0)}
 
     def chunks(self, offsets: Mapping[int, int]) -> Iterator[ReadChunk]:
         """Yield the rows from a position on (see `Source`)."""
         first, skipped = split_next_row(offsets[POSITION])
-        for number in range(first, len(self._files.files)):
-            file = self._files.files[number]
-            with closing(self._open(file)) as opened:
+        for number in range(first, self._end):
+            with closing(self._open(self._file(number))) as opened:
                 yield from self._chunks_of(opened, number, skipped if number == first else 0)
+
+    def parts(self, offsets: Mapping[int, int], bound: PartBound) -> Iterator[SourcePart]:
+        """Yield parts of whole files (see `Source`)."""
+        first, skipped = split_next_row(offsets[POSITION])
+        while first < self._end:
+            end, size = first, 0
+            while end < self._end and size < bound.bytes:
+                size += max(self._file(end).size, _OPENING_BYTES)
+                end += 1
+            yield SourcePart(
+                open=partial(
+                    FileSource,
+                    replace(
+                        self._files,
+                        files=self._files.files[first - self._first : end - self._first],
+                    ),
+                    table=self._table,
+                    spec=self._spec,
+                    stream=self._stream,
+                    schema=self._schema,
+                    fields=self._fields,
+                    csv=self._csv,
+                    first=first,
+                ),
+                start={POSITION: next_row(first, skipped)},
+                end={POSITION: next_row(end, 0)},
+                done=self._done(end - 1, 1.0),
+            )
+            first, skipped = end, 0
 
     def described(self, records: pa.RecordBatch, row: int) -> dict[str, Any]:
         """Return a row with its place (see `Source`)."""
         assert self._opened_now is not None, "rows come from an open file"
         return {
-            "file": self._files.files[records.column(OFFSET)[row].as_py()].path,
+            "file": self._file(records.column(OFFSET)[row].as_py()).path,
             "row": records.column(PARTITION)[row].as_py(),
             **self._opened_now.shown(records.column(VALUE)[row].as_py()),
         }
 
     def close(self) -> None:
         """Do nothing: each file is closed when it has been read."""
+
+    @property
+    def _end(self) -> int:
+        """The number after that of the last file."""
+        return self._first + len(self._files.files)
+
+    def _file(self, number: int) -> FileStatus:
+        return self._files.files[number - self._first]
 
     def _open(self, file: FileStatus) -> OpenedFile:
         match self._files.format:
@@ -166,7 +209,7 @@ class FileSource:
         return plan, RecordReader(plan, self._schema, reader_of=opened.reader_of)
 
     def _chunks_of(self, opened: OpenedFile, number: int, skipped: int) -> Iterator[ReadChunk]:
-        file = self._files.files[number]
+        file = self._file(number)
         plan, reader = self._reader(opened, file.path)
         self._opened_now = opened
         row = skipped
@@ -194,8 +237,8 @@ class FileSource:
 
     def _done(self, number: int, of_file: float) -> float:
         total = self._bytes_before[-1]
-        before = self._bytes_before[number]
-        size = self._bytes_before[number + 1] - before
+        before = self._bytes_before[number - self._first]
+        size = self._bytes_before[number - self._first + 1] - before
         return 1.0 if not total else (before + size * min(1.0, of_file)) / total
 
     def _records(self, rows: FileRows, number: int, file: FileStatus) -> pa.RecordBatch:

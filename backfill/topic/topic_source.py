@@ -4,23 +4,22 @@ One difference: fields that the stream does not declare never add columns to the
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import orjson
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from braid.backfill.read_chunk import ReadChunk
+from braid.backfill.read_chunk import PartBound, ReadChunk, SourcePart
 from braid.backfill.topic.consumed_records import described_record, record_batch
-from braid.backfill.topic.offset_range import TopicRange, check_range
+from braid.backfill.topic.offset_range import TopicRange
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import Clock, StorageUnavailable, TableSchema
-from braid.pipelines.kafka.added_partitions import plan_assignment
 from braid.pipelines.kafka.client_errors import unavailable
 from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.kafka.topic import TopicReader
 from braid.records.record_reader import RecordReader
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnNewField
@@ -42,50 +41,35 @@ class TopicSource:
         schema: TableSchema,
         cluster: KafkaCluster,
         schemas: SchemaSource | None,
-        next_offsets: Mapping[int, int] | None,
+        topic_id: str,
         clock: Clock,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Check that the topic has the range.
+        """Prepare to read.
 
         Args:
-            wanted: The range.
+            wanted: The range, which the topic has.
             plan: The stream, with the range's topic as its own.
             schema: The table's schema.
             cluster: Where the topic is.
             schemas: The schemas that messages name; None where the stream's format names no registry.
-            next_offsets: Where the backfill continues; None: it is new.
+            topic_id: Id of the topic.
             clock: The clock.
-
-        Raises:
-            InvalidRequest: The topic has no such range, or arrival alone cannot order its records.
-            StorageUnavailable: Kafka does not answer.
+            tell: Not used: there is nothing to tell.
         """
+        del tell
         self._range = wanted
         # New fields of old records are no reason to change the table.
         evolves = plan.spec.on_new_field is OnNewField.EVOLVE
         spec = plan.spec.model_copy(update={"on_new_field": OnNewField.IGNORE})
         self._plan = replace(plan, spec=spec) if evolves else plan
+        self._schema = schema
+        self._schemas = schemas
         self._reader = RecordReader(self._plan, schema, schemas=schemas)
         self._cluster = cluster
         self._clock = clock
         self._consumer: Any = None
-        topics = TopicReader(cluster)
-        try:
-            topic = topics.require(wanted.topic)
-            earliest, latest = topics.earliest(topic), topics.end(topic)
-        finally:
-            topics.close()
-        plan_assignment(
-            plan, topic, position=None, order=None, end=lambda: latest, now_ms=clock.now_ms()
-        )
-        check_range(
-            wanted.start,
-            wanted.end,
-            next_offsets=next_offsets or wanted.start,
-            earliest=earliest,
-            latest=latest,
-        )
-        self._topic_id = topic.topic_id
+        self._topic_id = topic_id
 
     @property
     def name(self) -> str:
@@ -133,6 +117,30 @@ class TopicSource:
             raise unavailable(
                 self._cluster, f"topic {self._range.topic} cannot be read", error
             ) from error
+
+    def parts(self, offsets: Mapping[int, int], bound: PartBound) -> Iterator[SourcePart]:
+        """Yield parts of one partition each, those of all partitions by turns (see `Source`)."""
+        position = dict(offsets)
+        while left := [part for part, end in self._range.end.items() if position[part] < end]:
+            for part in sorted(left):
+                start = {part: position[part]}
+                position[part] = min(position[part] + bound.records, self._range.end[part])
+                end = {part: position[part]}
+                yield SourcePart(
+                    open=partial(
+                        TopicSource,
+                        TopicRange(topic=self._range.topic, start=start, end=end),
+                        plan=self._plan,
+                        schema=self._schema,
+                        cluster=self._cluster,
+                        schemas=self._schemas,
+                        topic_id=self._topic_id,
+                        clock=self._clock,
+                    ),
+                    start=start,
+                    end=end,
+                    done=self._done(position),
+                )
 
     def described(self, records: Any, row: int) -> dict[str, Any]:
         """Return a record with its place (see `Source`)."""

@@ -6,6 +6,7 @@ It checks the arguments, and then runs the backfill with the modules of `braid.b
 import re
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +21,9 @@ from braid.backfill.files.file_mapping import parse_fields
 from braid.backfill.files.file_source import FileSource
 from braid.backfill.files.source_files import FileFormat, find_files, source_address
 from braid.backfill.pace import Pace, PaceSettings
+from braid.backfill.part_work import PartPool
 from braid.backfill.progress import Progress
-from braid.backfill.read_chunk import Source
+from braid.backfill.read_chunk import PartBound, Source
 from braid.backfill.rejects import RejectFile
 from braid.backfill.stream_lag import StreamLag
 from braid.backfill.topic.offset_range import TopicRange, parse_partition_offsets
@@ -65,8 +67,20 @@ class BackfillArguments:
     is_bulk: bool = False
 
 
-def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | None = None) -> int:
+def backfill(
+    warehouse: str,
+    arguments: BackfillArguments,
+    *,
+    clock: Clock | None = None,
+    new_pool: Callable[[], AbstractContextManager[PartPool]] | None = None,
+) -> int:
     """Backfill, and print what was done; return the exit status.
+
+    Args:
+        warehouse: Absolute path or address.
+        arguments: The arguments.
+        clock: The clock; None: the machine's.
+        new_pool: Starts what writes instead, such as the executors of a cluster; None: this process writes.
 
     Raises:
         LakeError, RegistryError, OSError: What `Backfill.run` raises.
@@ -105,6 +119,7 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
             on_wait=progress.wait,
         ),
         progress=progress,
+        new_pool=new_pool,
     )
     try:
         position = run.run()
@@ -120,6 +135,28 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
         f"{account.ignored} left out{refused}"
     )
     return 0
+
+
+def check_spread(arguments: BackfillArguments, *, is_shared: bool) -> None:
+    """Exit with one line when a backfill cannot be written by the executors of a cluster.
+
+    Args:
+        arguments: The arguments.
+        is_shared: Whether folders are the same for driver and executors.
+    """
+    if arguments.is_bulk:
+        refuse(
+            "--bulk", "", "not together with --master: the rows are sorted on this machine's disk"
+        )
+    if arguments.source is None or is_shared:
+        return
+    if "://" not in source_address(arguments.source):
+        refuse(
+            "--from",
+            arguments.source,
+            "executors on other machines read it, and it is on this one: use an object store, or --shared-warehouse "
+            "if every machine has it under the same path",
+        )
 
 
 def _told(error: Exception, source: str | None) -> str:
@@ -146,6 +183,7 @@ def _request(arguments: BackfillArguments, rejects: RejectFile, clock: Clock) ->
             rejects_max=arguments.rejects_max,
             rows=arguments.rows_per_commit,
             is_bulk=arguments.is_bulk,
+            part=PartBound(records=arguments.rows_per_commit),
         ),
     )
 

@@ -11,6 +11,7 @@ from braid.lake import BucketPool, Spread
 from braid.pipelines.spark.bucket_pool import SparkPool
 from braid.pipelines.spark.cluster_session import cluster_session
 from braid.pipelines.spark.jars import JarError
+from braid.pipelines.spark.single_tasks import SingleTasks
 from braid.pipelines.spark.spread_paths import SparkSpread
 from braid.pipelines.spark.target import SparkTarget
 
@@ -36,6 +37,29 @@ def spark_pool(
     tasks = parallel or CLUSTER_WORKERS
     with _session(target, "braid-compaction", warehouse=warehouse, cores=tasks) as session:
         pool = SparkPool(session.sparkContext, parallel=tasks)
+        try:
+            yield pool
+        finally:
+            pool.close(grace_s=_GRACE_SECONDS)
+
+
+@contextmanager
+def spark_tasks(
+    target: SparkTarget, *, warehouse: str, parallel: int | None
+) -> Iterator[SingleTasks]:
+    """Yield a cluster's executors that write parts of a backfill; exit with one line when jars are missing.
+
+    Args:
+        target: The cluster.
+        warehouse: Absolute path or address.
+        parallel: Parts written at once; None: `CLUSTER_WORKERS`.
+
+    Raises:
+        LakeError: Executors do not come, or cannot run this code.
+    """
+    tasks = parallel or CLUSTER_WORKERS
+    with _session(target, "braid-backfill", warehouse=warehouse, cores=tasks) as session:
+        pool = SingleTasks(session.sparkContext, parallel=tasks, name="backfill")
         try:
             yield pool
         finally:

@@ -6,6 +6,7 @@ All these commands are declared in two files; the modules that they call do the 
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,8 +17,14 @@ from braid.cli.options import (
     API,
     Api,
     Clusters,
+    ExecutorArchive,
+    ExecutorEnv,
+    ExecutorPython,
     Kafka,
+    Master,
     Output,
+    SharedWarehouse,
+    SparkConf,
     StreamName,
     TableName,
     TokenFile,
@@ -26,6 +33,7 @@ from braid.cli.options import (
 )
 from braid.cli.output import OutputFormat
 from braid.cli.stream_service_cli import app as service_app
+from braid.cli.submitted import is_submitted
 
 _BACKFILL_NICENESS: Final = 10
 """A stream that runs on the same machine, and the compaction of its table, come first."""
@@ -124,7 +132,11 @@ def backfill(
         ),
     ] = None,
     rows_per_commit: Annotated[
-        int, typer.Option(min=1, help="Largest number of rows in one commit.")
+        int,
+        typer.Option(
+            min=1,
+            help="Largest number of rows in one commit; with --master, of a topic's records in one.",
+        ),
     ] = 1_000_000,
     bulk: Annotated[
         bool,
@@ -132,10 +144,23 @@ def backfill(
             "--bulk", help="Fill an empty table with sorted runs, in one commit at the end."
         ),
     ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="With --master: parts of the source written at once; by default 4."
+        ),
+    ] = None,
+    master: Master = None,
+    conf: SparkConf = None,
+    python: ExecutorPython = None,
+    archive: ExecutorArchive = None,
+    executor_env: ExecutorEnv = None,
+    shared_warehouse: SharedWarehouse = False,
 ) -> None:
     """Write older records of files, or of a topic, into the columns of a stream, beside the live stream.
 
     Killed and started again with the same arguments, it continues where it was; finished, it does nothing.
+    With --master, the executors of a Spark cluster read and write, and this process commits.
     """
     _yield_the_processor()  # before the imports, which take seconds of it
     from braid.cli.arguments import (
@@ -170,9 +195,28 @@ def backfill(
         rows_per_commit=rows_per_commit,
         is_bulk=bulk,
     )
+    if master is None and not is_submitted():
+        with one_line_errors():
+            sys.exit(run(warehouse, arguments))
+    require_extra("spark")
+    # A command without a cluster must not load Spark.
+    from braid.cli.backfill import check_spread
+    from braid.cli.spark_pool import spark_tasks
+    from braid.cli.spark_target import spark_target
+
+    target = spark_target(
+        warehouse=warehouse,
+        master=master,
+        conf=conf or (),
+        python=python,
+        archive=archive,
+        executor_env=executor_env or (),
+        is_warehouse_shared=shared_warehouse,
+    )
+    check_spread(arguments, is_shared=shared_warehouse)
+    new_pool = partial(spark_tasks, target, warehouse=warehouse, parallel=workers)
     with one_line_errors():
-        status = run(warehouse, arguments)
-    sys.exit(status)
+        sys.exit(run(warehouse, arguments, new_pool=new_pool))
 
 
 @app.command(

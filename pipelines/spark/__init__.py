@@ -9,6 +9,7 @@
 | `executor_storage` | the check that executors can use the warehouse |
 | `executor_watch` | the executors that run and that were lost |
 | `environment_archive` | the archive of the packages that executors need |
+| `single_tasks` | work on executors, each piece as a job of one task |
 | `bucket_pool`, `spread_paths` | compaction of buckets, and listing and deleting of files, by Spark's executors |
 | `source_options` | options of reads and writes with the format `braid` |
 | `scheduler_pools` | the pools by which the streams of a session share its task slots |

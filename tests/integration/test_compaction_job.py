@@ -1,15 +1,18 @@
-"""Buckets are compacted, and orphans found and deleted, by Spark's executors."""
+"""Buckets are compacted, orphans found and deleted, and parts of backfills written by Spark's executors."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from braid.backfill.read_chunk import PartBound
 from braid.lake import (
     Catalog,
     FileStatus,
@@ -19,8 +22,11 @@ from braid.lake import (
     compact_buckets,
 )
 from braid.pipelines.spark.bucket_pool import SparkPool
+from braid.pipelines.spark.single_tasks import SingleTasks
 from braid.pipelines.spark.spread_paths import SparkSpread
 from tests.support.waiting import PATIENCE_S
+from tests.unit.backfill.backwards_pool import SentClock
+from tests.unit.backfill.bed import BackfillBed
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -145,3 +151,37 @@ def test_the_job_is_a_program(tmp_path: Path) -> None:
     assert done.stderr.count("compacted table=shop.orders") == 2
     assert set(table.runs_per_bucket().values()) == {1}
     assert values(table) == {3}
+
+
+def test_parts_of_a_backfill_are_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    bed = BackfillBed(tmp_path, clock=SentClock())
+    for number in range(3):
+        bed.write_json(f"{number}.jsonl", [{"id": 1, "version": 1, "city": f"{number}"}])
+    bed.write_json("3.jsonl", [{"id": "x"}])
+    tasks = SingleTasks(spark.sparkContext, parallel=2, name="backfill")
+    try:
+        backfill = bed.backfill(new_pool=lambda: nullcontext(tasks), part=PartBound(bytes=1))
+        position = backfill.run()
+    finally:
+        tasks.close()
+
+    assert bed.rows("id", "city") == [(1, "2")]
+    assert (position.account.records, position.account.dead_lettered) == (4, 1)
+    assert json.loads(bed.rejects.read_text())["file"] == str(bed.files / "3.jsonl")
+
+
+def test_work_that_is_lost_is_an_error_of_storage(spark: SparkSession) -> None:
+    tasks = SingleTasks(spark.sparkContext, parallel=1, name="lost")
+    try:
+        future = tasks.submit(Ending(), what="work that ends")
+        with pytest.raises(StorageUnavailable, match="the task of the work that ends was lost"):
+            future.result()
+    finally:
+        tasks.close()
+
+
+class Ending:
+    """Work whose process ends."""
+
+    def run(self) -> None:
+        os._exit(1)

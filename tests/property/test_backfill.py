@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from braid.backfill.backfill import Target
 from braid.backfill.read_chunk import ReadChunk, Source
-from braid.lake import StreamFenced
+from braid.lake import StorageUnavailable, StreamFenced
+from tests.unit.backfill.backwards_pool import BackwardsPool, SentClock, spread
 from tests.unit.backfill.bed import PARCELS, BackfillBed
 
 KEPT: dict[str, Any] = PARCELS | {
@@ -40,7 +41,8 @@ class Killed(BaseException):
 @given(st.randoms(use_true_random=False), st.sampled_from([PARCELS, KEPT, BY_ARRIVAL]))
 def test_any_split_gives_the_rows_of_the_model(chance: random.Random, spec: dict[str, Any]) -> None:
     with TemporaryDirectory() as folder:
-        bed = BackfillBed(Path(folder), spec=spec, stream={"partitioned_by_key": True})
+        clock = SentClock()
+        bed = BackfillBed(Path(folder), spec=spec, clock=clock, stream={"partitioned_by_key": True})
         history = [given_record(chance, number) for number in range(chance.randint(4, 24))]
         older, newer = split(chance, history)
         for number in range(FILES):
@@ -91,7 +93,12 @@ def steps_of_backfill(bed: BackfillBed, chance: random.Random) -> Iterator[None]
         with suppress(Killed, StreamFenced):
             bed.backfill(rows=1, source_of=killed_after(bed, left, chance)).run()
         yield
-    bed.backfill(rows=chance.choice([1, 5, 1_000])).run()
+    options = chance.choice(
+        [{"rows": 1}, {"rows": 5}, {}, spread(BackwardsPool(lost=2)), spread(BackwardsPool())]
+    )
+    with suppress(StorageUnavailable):
+        bed.backfill(**options).run()
+    bed.backfill().run()
 
 
 def killed_after(bed: BackfillBed, left: int, chance: random.Random) -> Callable[[Target], Source]:

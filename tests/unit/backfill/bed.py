@@ -15,7 +15,7 @@ from braid.backfill.files.file_source import FileSource
 from braid.backfill.files.source_files import FileFormat, find_files
 from braid.backfill.pace import Pace, PaceSettings
 from braid.backfill.progress import Progress
-from braid.backfill.read_chunk import ReadChunk, Source
+from braid.backfill.read_chunk import PartBound, ReadChunk, Source
 from braid.backfill.rejects import RejectFile
 from braid.lake import (
     BatchAccount,
@@ -103,6 +103,7 @@ class BackfillBed:
                     rejects_max=options.get("rejects_max", 1_000),
                     rows=options.get("rows", 1_000_000),
                     is_bulk=options.get("is_bulk", False),
+                    part=options.get("part", PartBound()),
                 ),
             ),
             catalog=Catalog(self.warehouse, file_io=self.file_io, clock=clock),
@@ -111,6 +112,7 @@ class BackfillBed:
             pace=options.get("pace")
             or Pace(settings=PaceSettings(), clock=clock, sleep_ms=lambda ms: clock.advance(ms=ms)),
             progress=progress,
+            new_pool=options.get("new_pool"),
         )
 
     def source_of(
@@ -228,6 +230,7 @@ class _ChangedSource:
         self.name, self.digest = source.name, source.digest
         self.start, self.end = source.start, source.end
         self.described, self.close = source.described, source.close
+        self.parts = source.parts
 
     def chunks(self, offsets: Mapping[int, int]) -> Iterator[ReadChunk]:
         return self._change(self._source.chunks(offsets))

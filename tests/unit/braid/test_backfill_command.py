@@ -2,15 +2,20 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
+from braid.cli.backfill import BackfillArguments, check_spread
 from braid.cli.main import app
 from braid.lake import SystemClock
 from braid.registry.store.backfill_reports import BackfillReports
 from tests.unit.backfill.bed import TABLE, BackfillBed
+
+CLUSTER = ["--master=spark://master:7077"]
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +38,9 @@ def niceness(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         (["--from=x.csv", "--delimiter=||"], "expected one ASCII character"),
         (["--from=x.csv", "--columns=id"], "expected column=field"),
         (["--from=missing.csv"], "there are no files"),
+        (["--from=x.csv", *CLUSTER], "executors on other machines write to it"),
+        (["--from=x.csv", "--master=mesos://m", "--shared-warehouse"], "mesos://m"),
+        (["--from=x.csv", "--bulk", *CLUSTER, "--shared-warehouse"], "not together with --master"),
     ],
 )
 def test_wrong_arguments_end_with_one_line(tmp_path: Path, options: list[str], words: str) -> None:
@@ -153,3 +161,15 @@ def test_backfills_of_two_tables_do_not_share_a_file_of_refused_records(
 
     assert result.exit_code == 0, result.output
     assert (tmp_path / "shop.parcels.s.history.rejects.jsonl").exists()
+
+
+def test_executors_do_not_read_files_of_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    elsewhere = BackfillArguments(identifier=TABLE, stream="s", name="n", source="s3://a/b.csv")
+    here = replace(elsewhere, source="b.csv")
+    check_spread(elsewhere, is_shared=False)
+    check_spread(here, is_shared=True)
+
+    with pytest.raises(typer.Exit):
+        check_spread(here, is_shared=False)
+
+    assert "--from 'b.csv': executors on other machines read it" in capsys.readouterr().err
