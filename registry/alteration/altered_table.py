@@ -202,7 +202,9 @@ class AlteredTable:
         return replace(self, document=self.document.model_copy(update={"streams": streams}))
 
     def renamed(self, old: str, new: str, spec: TableSpec) -> "AlteredTable":
-        """Return the table with a renamed column; streams read it from the same field as before.
+        """Return the table with a renamed column; streams read it from the same field as before, but those from Spark.
+
+        Programs write columns by the names that the table has.
 
         Args:
             old: The column's name so far.
@@ -213,18 +215,21 @@ class AlteredTable:
         assert new in spec.column_names, "the declaration has the new name"
         for name, entry in self.streams.items():
             if old in entry.spec.column_names:
-                columns = tuple(_renamed(one, old, new) for one in entry.spec.columns)
+                has_fields = not entry.spec.is_from_spark
+                columns = tuple(
+                    _renamed(one, old, new, has_fields=has_fields) for one in entry.spec.columns
+                )
                 altered = altered.with_mappings(name, columns)
         # The old name is free: a later change may add another column of that name.
         kept = {column: index for column, index in altered.of_column.items() if column != old}
         return replace(altered, of_column=kept)
 
 
-def _renamed(mapping: StreamColumn, old: str, new: str) -> StreamColumn:
+def _renamed(mapping: StreamColumn, old: str, new: str, *, has_fields: bool) -> StreamColumn:
     if mapping.column != old:
         return mapping
     renamed = mapping.model_copy(update={"column": new})
-    if not mapping.source.has_names:
+    if not (has_fields and mapping.source.has_names):
         return renamed
     # A mapping without a path reads the field or header of the column's name, which is the old one in records.
     return renamed.model_copy(update={"path": mapping.path or old})

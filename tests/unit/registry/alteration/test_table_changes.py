@@ -7,7 +7,7 @@ from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.errors import DefinitionRefused, KeyReused
 from braid.registry.registrar import Registrar
 from braid.registry.store.stored_documents import UNORDERED_COLUMNS, VIEWS
-from braid.schemas import SchemaChanges, StreamColumn, Unordered
+from braid.schemas import SchemaChanges, StreamColumn, StreamDefinition, TableSpec, Unordered
 from tests.unit.registry.alteration.changing import (
     ORDERS,
     agrees,
@@ -113,6 +113,23 @@ def test_a_renamed_column_keeps_the_path_that_it_had(registrar: Registrar) -> No
 
     read = document.streams["payments"].spec.columns[2]
     assert read == StreamColumn(column="settled", path="a.b")
+
+
+def test_programs_write_a_renamed_column_by_its_new_name(registrar: Registrar) -> None:
+    declared = {
+        "columns": [{"name": "id", "type": "BIGINT"}, {"name": "cents", "type": "BIGINT"}],
+        "primary_key": ["id"],
+        "sequence_groups": [{"name": "copies", "columns": ["cents"]}],
+    }
+    registrar.put_table("shop", "cents", TableSpec.model_validate(declared))
+    copies = StreamDefinition.model_validate({"source": "spark"})
+    registrar.put_stream("shop.cents", "copies", copies)
+
+    document = registrar.alter(
+        "shop.cents", plan({"change": "rename_column", "column": "cents", "to": "amount"})
+    )
+
+    assert document.streams["copies"].spec.columns[-1] == StreamColumn(column="amount")
 
 
 def test_a_renamed_column_keeps_its_time_format(registrar: Registrar) -> None:
