@@ -96,9 +96,14 @@ class ColumnDecoder:
         read = {(self._meta.file_name, field.name) for field in stored}
         self._counters.columns += sorted(read.difference(self._counters.columns))
         live = None if marked is None else DeletedRowFilter(marked, file.row_counts, parts)
-        for batch in file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes):
+
+        def converted(batch: pa.RecordBatch) -> pa.RecordBatch:
             kept = batch if live is None else live.without(batch)
-            yield self._to_target(kept, target, sources)
+            return self._to_target(kept, target, sources)
+
+        # A loop would keep each batch until the next is decoded.
+        decoded = file.batches(parts, stored, batch_rows=batch_rows, batch_bytes=batch_bytes)
+        yield from map(converted, decoded)
 
     def bounds(self, file: FormatReader, columns: Sequence[str]) -> Mapping[str, ColumnBounds]:
         """Return the bounds of those columns whose values are read without a cast."""

@@ -7,7 +7,7 @@ of the rows of an appended file by the one in its manifest entry.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -114,10 +114,13 @@ class DataFileReader:
             self._count_parts(file, parts)
             self._counters.rows += sum(file.row_counts[part] for part in parts)
             names = [*SYSTEM_FIELDS, *columns]
-            for rows in self._decoder.batches(
+            decoded = self._decoder.batches(
                 file, parts, names, batch_rows=batch_rows, batch_bytes=batch_bytes, marked=marked
-            ):
-                yield _with_sequence_number(rows, self._sequence_number_of_all)
+            )
+            # `map` keeps no reference to what it has yielded, as a loop does until the next batch is there: a merge of
+            # many runs would have two batches of each in memory.
+            number = self._sequence_number_of_all
+            yield from map(partial(_with_sequence_number, number=number), decoded)
 
     def rows(
         self,

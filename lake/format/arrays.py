@@ -12,8 +12,11 @@ def combined_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def validity(array: pa.Array) -> npt.NDArray[np.bool_]:
+def validity(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     """Return one boolean per row, true where the array has a value."""
+    if isinstance(array, pa.ChunkedArray):
+        parts = [validity(chunk) for chunk in array.chunks]
+        return np.concatenate([np.empty(0, dtype=np.bool_), *parts])
     bitmap = array.buffers()[0]
     if array.null_count == 0 or bitmap is None:
         return np.full(len(array), array.null_count == 0, dtype=np.bool_)

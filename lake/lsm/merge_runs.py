@@ -89,8 +89,11 @@ def merge_runs(
             break
         taken, codes, bound = _take_round(live, merge.spec.key_columns, bound)
         merged = merge.merge(taken, codes)
+        # The next round begins with reading batches, and these rows would be in memory beside them.
+        del taken, codes
         if merged.num_rows:
             yield merged
+        del merged
     for run in live:
         for table in run.rest():
             merged = (
@@ -98,8 +101,10 @@ def merge_runs(
                 if merge.passes_singletons
                 else merge.merge(table, None)
             )
+            del table
             if merged.num_rows:
                 yield merged
+            del merged
 
 
 class _Run:

@@ -174,8 +174,7 @@ class _FoldedColumns:
             by_row = retracted.row_machine
         rows_by_row = self._merge_row_by_row(by_row, numbers, kinds) if len(by_row) else 0
         columns = {
-            name: parts.assembled(combined_array(self._values.column(name)))
-            for name, parts in self._parts.items()
+            name: parts.assembled(self._values.column(name)) for name, parts in self._parts.items()
         }
         return ColumnMerge(
             selection=Selection(columns=columns, sequence_numbers=numbers, kinds=kinds),
@@ -257,7 +256,7 @@ class _FoldedColumns:
             column = self._values.column(name)
             if name not in self._spec.not_null_columns or not column.null_count:
                 continue
-            missing = ~validity(combined_array(column))[segments.order]
+            missing = ~validity(column)[segments.order]
             if (segments.any_of(missing) & ~untouched).any():
                 raise null_in_not_null_column(name)
 

@@ -31,7 +31,7 @@ class ColumnParts:
         assert length == (self.count if segments is None else len(segments)), "one value per key"
         self._parts.append((segments, merged))
 
-    def assembled(self, column: pa.Array) -> Merged:
+    def assembled(self, column: pa.ChunkedArray) -> Merged:
         """Return the whole column.
 
         Args:
@@ -52,7 +52,7 @@ class ColumnParts:
             rows[slice(None) if segments is None else segments] = merged.rows
         return Pick(rows=rows)
 
-    def _one_array(self, column: pa.Array) -> pa.Array:
+    def _one_array(self, column: pa.ChunkedArray) -> pa.Array:
         # The values of all parts are concatenated, and one pick of them puts them into key order. A
         # value that a later part replaces is simply not picked.
         positions = np.full(self.count, NO_ROW, dtype=np.int64)

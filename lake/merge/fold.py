@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from braid.lake.errors import SchemaMismatch
 from braid.lake.format.arrays import combined_array
-from braid.lake.format.system_columns import VALUE_KIND, is_retract
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, is_retract
 from braid.lake.merge.column_machine import select_by_columns
 from braid.lake.merge.failing_key import error_of_key, records_of_failing_key
 from braid.lake.merge.order.key_order import key_codes
@@ -96,6 +96,21 @@ def fold(
     return folded
 
 
+def _with_combined_order(table: pa.Table, spec: MergeSpec) -> pa.Table:
+    """Return the table with the columns that order its records in one piece, because several steps read them.
+
+    The values stay in the pieces in which the runs were read. Each column is combined when its values are copied, and
+    not all at once, which would take as much memory as the runs.
+    """
+    orders = {SEQUENCE_NUMBER, VALUE_KIND, *spec.key_columns, *spec.sequence_fields}
+    orders.update(name for group in spec.groups for name in group.ordering)
+    columns = [
+        column.combine_chunks() if name in orders else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
 def drop_retracts(table: pa.Table) -> pa.Table:
     """Return the key-value table without its rows of kind -U and -D, in the same order."""
     kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
@@ -147,8 +162,7 @@ def _fold_rows(
     if single_untouched and bool((codes[1:] > codes[:-1]).all()):
         # Every key has a single record, and the rows are in key order.
         return table
-    # Combined once here; otherwise each step would combine the chunks of its columns again.
-    table = table.combine_chunks()
+    table = _with_combined_order(table, spec)
     segments = find_segments(table, spec, codes)
     merged = select_by_columns(table, spec, segments, single_untouched=single_untouched)
     counters.row_machine_segments += merged.row_machine_segments

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from braid.lake.format.arrays import combined_array, validity
+from braid.lake.format.arrays import validity
 from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.order.key_order import key_codes, number_codes
 from braid.lake.merge.row_reductions import last_rows_of_maximum
@@ -46,7 +46,7 @@ def ordering_codes(ordering: Sequence[pa.ChunkedArray]) -> OrderingCodes:
         return OrderingCodes(codes=key_codes(ordering), takes_part=None)
     takes_part = np.zeros(len(ordering[0]), dtype=np.bool_)
     for column in ordering:
-        takes_part |= validity(combined_array(column))
+        takes_part |= validity(column)
     return OrderingCodes(codes=key_codes(ordering), takes_part=takes_part)
 
 

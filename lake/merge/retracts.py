@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from braid.lake.format.arrays import combined_array, validity
+from braid.lake.format.arrays import validity
 from braid.lake.format.system_columns import RowKind, is_retract
 from braid.lake.merge.declared_options import LAST_NON_NULL_VALUE, LAST_VALUE, SequenceGroup
 from braid.lake.merge.engines.partial_update import null_in_not_null_column, retract_not_allowed
@@ -321,5 +321,5 @@ def _check_copied_records(table: pa.Table, records: _Records, removals: Ints) ->
     for name in table.column_names:
         column = table.column(name)
         checked = name in spec.not_null_columns and column.null_count
-        if checked and not validity(combined_array(column))[rows].all():
+        if checked and not validity(column)[rows].all():
             raise null_in_not_null_column(name)

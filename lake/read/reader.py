@@ -114,8 +114,11 @@ def read_split(
             # All conditions are checked again: below the merge only conditions on the key were
             # applied.
             mask = _kept_rows(table, conditions, live)
-            matching = table if mask is None else table.filter(mask)
-            yield from _non_empty(matching.select(list(columns)), batch_rows)
+            if mask is not None:
+                table = table.filter(mask)  # noqa: PLW2901 - the rows before must not stay in memory
+            yield from _non_empty(table.select(list(columns)), batch_rows)
+            # While the next rows are read and merged, these are not kept.
+            del table, mask
 
 
 class _SplitReader:
@@ -203,8 +206,8 @@ class _SplitReader:
             for run in section.runs
         ]
         merged = merge_runs(runs, self._merge, batch_rows=batch_rows, batch_bytes=batch_bytes)
-        for table in merged:
-            yield drop_retracts(table)
+        # `map` keeps no reference to what it has yielded, as a loop does.
+        yield from map(drop_retracts, merged)
 
     def _file_filter(self, conditions: Sequence[BoundCondition]) -> FileFilter | None:
         """Return a check of indexes in separate files; the plan has checked those in manifests."""
@@ -249,10 +252,13 @@ def _undecided(
 def _matching(
     batches: Iterator[pa.RecordBatch], on_key: Sequence[BoundCondition]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that fulfil conditions on the key, so that records of other keys are not merged."""
-    for batch in batches:
+    """Return the rows that fulfil conditions on the key, so that records of other keys are not merged."""
+
+    def matching(batch: pa.RecordBatch) -> pa.RecordBatch:
         mask = matching_rows(batch, on_key)
-        yield batch if mask is None else batch.filter(mask)
+        return batch if mask is None else batch.filter(mask)
+
+    return map(matching, batches)
 
 
 def _row_group_filter(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 from pyroaring import AbstractBitMap
@@ -77,8 +78,9 @@ class RunReader:
                 row_filter=row_filter,
                 marked=marked,
             )
-            for batch in batches:
-                yield _with_level(batch, file.level) if self.has_level else batch
+            yield from (
+                map(partial(_with_level, level=file.level), batches) if self.has_level else batches
+            )
 
     def rows(
         self,

@@ -74,7 +74,7 @@ class _PlainColumns:
         # has the result: no search is needed.
         if column.null_count == len(column) or (column.null_count == 0 and self._all_give):
             return self.last
-        has_value = validity(combined_array(column))
+        has_value = validity(column)
         nulls = np.packbits(has_value).tobytes()
         if nulls not in self._by_nulls:
             self._by_nulls[nulls] = Pick(rows=self._last_givers(has_value))
