@@ -4,37 +4,56 @@ After a lost race the next attempt is planned on a newer snapshot. It reuses mos
 
 - the manifests and the lists of the delta and of the changelog, unless entries of the delta contain the id of the
   snapshot (only in tables with `sequence.snapshot-ordering`);
-- merged manifests, as long as the base still lists all manifests that they replace;
+- merged manifests, as long as the base still lists all manifests that they replace. A commit that is no append
+  merges them before its turn, because that takes longer than all else;
 - the index manifest, as long as the newest snapshot names the same index manifest as it did for the
   earlier attempt.
 
 The base list is always written anew.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.steps import OnStep, announce_step
 from braid.lake.errors import StorageUnavailable
 from braid.lake.files.paths import TablePaths
+from braid.lake.format.avro.codecs import compress
 from braid.lake.format.indexes.index_manifest import replace_indexes
 from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.manifest_list import ManifestFileMeta
+from braid.lake.format.manifest_records import ManifestRecord, new_records, record_bytes
 from braid.lake.format.schema import TableSchema
 from braid.lake.snapshots.live_files import LiveFiles
 from braid.lake.snapshots.manifest_merge import (
+    PARTS,
+    ManifestMergePlan,
     MergedGroup,
     merge_manifests,
+    plan_append_merge,
     plan_manifest_merge,
     replace_manifests,
+    sort_records,
 )
+from braid.lake.snapshots.manifest_slice import SliceBudget, entry_count
 from braid.lake.snapshots.manifest_store import ManifestStore
-from braid.lake.snapshots.metadata_cache import statistics_bytes
 
-# An estimate for a table of a few dozen columns; it decides only where a manifest is split. Wider entries take
-# about the bytes of their statistics.
-_ENTRY_BYTES = 512
+# Records whose compression tells how large a manifest gets.
+_SAMPLE_BYTES: Final = 1 << 16
+
+# What a commit merges of settled manifests: some multiples of the target size and this many entries, or of what the
+# commit itself adds, which a table needs whose every commit is large.
+_MERGED_TARGETS: Final = 16
+_MERGED_ENTRIES: Final = 16_000
+_MERGED_TIMES: Final = 16
+_ROUNDS_MAX: Final = 8
+
+
+DELTA: Final = "delta"
+CHANGELOG: Final = "changelog"
+"""Parts of a commit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +93,7 @@ class AttemptFiles:
         """Write the manifests and the list of one part of a commit; reuse those of equal entries.
 
         Args:
-            role: `delta` or `changelog`.
+            role: `DELTA` or `CHANGELOG`. The entries of a delta are sorted by partition and bucket.
             entries: Entries of that part; may be empty. They differ between attempts only in tables
                 with `sequence.snapshot-ordering`, where the snapshot's id is part of them.
             schema: Schema of the table.
@@ -83,29 +102,67 @@ class AttemptFiles:
         known = self._changes.get(role)
         if known is not None and known[0] == entries:
             return known[1]
-        written = self._write_list(self._write(entries, schema), schema)
+        records = new_records(entries)
+        if role == DELTA:
+            sort_records(records, schema.partition_fields)
+            written = self._write_list(self._write_delta(records, schema), schema)
+        else:
+            written = self._write_list(self._write_unsorted(records, schema), schema)
         self._changes[role] = (entries, written)
         return written
+
+    def merge_ahead(
+        self, previous: Sequence[ManifestFileMeta], delta: WrittenList, schema: TableSchema
+    ) -> None:
+        """Merge the manifests that are due, for `write_base`; takes up to some seconds.
+
+        Args:
+            previous: Base and delta manifests of the newest snapshot, oldest first.
+            delta: The manifests of the commit.
+            schema: Schema of the table.
+
+        Raises:
+            ManifestGone: A manifest to merge has expired; plan on a newer snapshot.
+        """
+        options = schema.table_options
+        budget = left = SliceBudget(
+            bytes=max(
+                _MERGED_TARGETS * options.manifest_target_file_size_bytes,
+                _MERGED_TIMES * sum(m.file_size for m in delta.manifests),
+            ),
+            entries=max(_MERGED_ENTRIES, _MERGED_TIMES * sum(map(entry_count, delta.manifests))),
+        )
+        manifests = self._with_merged(previous)
+        for _ in range(_ROUNDS_MAX):
+            plan = plan_manifest_merge(
+                manifests, options, partition_fields=schema.partition_fields, budget=left
+            )
+            if plan.is_empty:
+                return
+            manifests = self._execute(plan, manifests, schema)
+            left = left.after(() if plan.slice is None else plan.slice.manifests)
+            # A slice that fits into a small rest is not worth its overhead.
+            if 2 * left.bytes < budget.bytes or 2 * left.entries < budget.entries:
+                return
 
     def write_base(
         self,
         previous: Sequence[ManifestFileMeta],
         schema: TableSchema,
-        *,
-        merges_slices: bool = False,
     ) -> WrittenList:
-        """Merge the manifests that are due, and write the list of all manifests before this commit.
+        """Write the list of all manifests before this commit, with those merged that an append merges, and ahead.
 
         Args:
             previous: Base and delta manifests of the snapshot that the attempt is planned on, oldest
                 first.
             schema: Schema of the table.
-            merges_slices: Whether settled manifests are merged, if need be (`braid.lake.snapshots.manifest_merge`).
 
         Raises:
             ManifestGone: A manifest to merge has expired; plan on a newer snapshot.
         """
-        merged = self._merge(list(previous), schema, merges_slices=merges_slices)
+        merged = self._with_merged(previous)
+        plan = plan_append_merge(merged, schema.table_options)
+        merged = self._execute(plan, merged, schema)
         # The merged list has the same live files, so the next attempt need not read them again.
         self._live.register_equivalent(merged, same_as=previous)
         return self._write_list(merged, schema)
@@ -160,25 +217,24 @@ class AttemptFiles:
                 continue
         self._names = [name for name in self._names if name in kept]
 
-    def _merge(
-        self, manifests: list[ManifestFileMeta], schema: TableSchema, *, merges_slices: bool
-    ) -> list[ManifestFileMeta]:
-        # Merges of earlier attempts are reused where all manifests that they replace are still listed.
+    def _with_merged(self, manifests: Sequence[ManifestFileMeta]) -> list[ManifestFileMeta]:
+        """Return a list with the merges made so far, where all manifests that they replace are still listed."""
+        merged = list(manifests)
         for group in self._merged:
-            replaced = replace_manifests(manifests, group)
-            manifests = manifests if replaced is None else replaced
-        plan = plan_manifest_merge(
-            manifests,
-            schema.table_options,
-            partition_fields=schema.partition_fields,
-            merges_slices=merges_slices,
-        )
+            replaced = replace_manifests(merged, group)
+            merged = merged if replaced is None else replaced
+        return merged
+
+    def _execute(
+        self, plan: ManifestMergePlan, manifests: list[ManifestFileMeta], schema: TableSchema
+    ) -> list[ManifestFileMeta]:
+        """Merge manifests and return the list with those that replace them."""
         fresh = merge_manifests(
             plan,
             partition_fields=schema.partition_fields,
-            read=self._manifests.read_uncached,
-            write=lambda entries: self._write(entries, schema, TablePaths.new_sorted_manifest_name),
-            write_parts=lambda entries, count: self._write_parts(entries, count, schema),
+            read=self._manifests.read_records,
+            write=lambda records: self._write(records, schema),
+            write_parts=lambda records, count: self._write_parts(records, count, schema),
         )
         for group in fresh:
             replaced = replace_manifests(manifests, group)
@@ -188,49 +244,53 @@ class AttemptFiles:
         return manifests
 
     def _write(
-        self,
-        entries: Sequence[ManifestEntry],
-        schema: TableSchema,
-        make_name: Callable[[str, int], str] = TablePaths.new_manifest_name,
+        self, records: Sequence[ManifestRecord], schema: TableSchema
     ) -> list[ManifestFileMeta]:
+        """Write sorted records as one manifest."""
+        make_name = TablePaths.new_sorted_manifest_name
+        return [self._write_manifest(records, schema, make_name)] if records else []
+
+    def _write_delta(
+        self, records: Sequence[ManifestRecord], schema: TableSchema
+    ) -> list[ManifestFileMeta]:
+        """Write new records in order as one manifest, or as parts if they reach the target size."""
         target = schema.table_options.manifest_target_file_size_bytes
-        written: list[ManifestFileMeta] = []
-        part: list[ManifestEntry] = []
-        size = 0
-        for entry in entries:
-            entry_bytes = max(_ENTRY_BYTES, statistics_bytes(entry.file.value_stats))
-            if part and size + entry_bytes > target:
-                written.append(self._write_manifest(part, schema, make_name))
-                part, size = [], 0
-            part.append(entry)
-            size += entry_bytes
-        if part:
-            written.append(self._write_manifest(part, schema, make_name))
-        return written
+        size = _compressed_bytes(records, schema)
+        if size >= target:
+            return self._write_parts(records, size * PARTS // target, schema)
+        return self._write(records, schema)
+
+    def _write_unsorted(
+        self, records: Sequence[ManifestRecord], schema: TableSchema
+    ) -> list[ManifestFileMeta]:
+        """Write records in their order as manifests of the target size at most."""
+        target = schema.table_options.manifest_target_file_size_bytes
+        count = -(-_compressed_bytes(records, schema) // target)
+        return [
+            self._write_manifest(part, schema, TablePaths.new_manifest_name)
+            for part in _cut(records, count)
+        ]
 
     def _write_parts(
-        self, entries: Sequence[ManifestEntry], count: int, schema: TableSchema
+        self, records: Sequence[ManifestRecord], count: int, schema: TableSchema
     ) -> list[ManifestFileMeta]:
-        """Write sorted entries as about so many manifests."""
-        each = max(1, -(-len(entries) // count))
+        """Write sorted records as about so many manifests."""
         return [
-            self._write_manifest(
-                entries[start : start + each], schema, TablePaths.new_manifest_part_name
-            )
-            for start in range(0, len(entries), each)
+            self._write_manifest(part, schema, TablePaths.new_manifest_part_name)
+            for part in _cut(records, count, keeps_buckets=True)
         ]
 
     def _write_manifest(
         self,
-        entries: Sequence[ManifestEntry],
+        records: Sequence[ManifestRecord],
         schema: TableSchema,
-        make_name: Callable[[str, int], str] = TablePaths.new_manifest_name,
+        make_name: Callable[[str, int], str],
     ) -> ManifestFileMeta:
         name = self._new_name(make_name)
         with announce_step(self._on_step, "write-manifest"):
-            return self._manifests.write_manifest(
+            return self._manifests.write_records(
                 name,
-                entries,
+                records,
                 partition_fields=schema.partition_fields,
                 compression=schema.table_options.manifest_compression,
             )
@@ -250,3 +310,33 @@ class AttemptFiles:
         self._name_count += 1
         self._names.append(name)
         return name
+
+
+def _compressed_bytes(records: Sequence[ManifestRecord], schema: TableSchema) -> int:
+    """Return about how many bytes a manifest of new records has."""
+    sample: list[bytes] = []
+    size = 0
+    for record in records:
+        sample.append(record.block.compressed)
+        size += record_bytes(record)
+        if size >= _SAMPLE_BYTES:
+            break
+    packed = compress(b"".join(sample), schema.table_options.manifest_compression)
+    return sum(map(record_bytes, records)) * len(packed) // max(1, size)
+
+
+def _cut(
+    records: Sequence[ManifestRecord], count: int, *, keeps_buckets: bool = False
+) -> Iterator[Sequence[ManifestRecord]]:
+    """Yield sorted records in about so many parts; those of a bucket in one part, unless they are most of it."""
+    each = max(1, -(-len(records) // max(1, count)))
+    start = 0
+    while start < len(records):
+        end = start + each
+        while keeps_buckets and end < min(len(records), start + each + each // 2):
+            last, following = records[end - 1].entry, records[end].entry
+            if (last.partition, last.bucket) != (following.partition, following.bucket):
+                break
+            end += 1
+        yield records[start:end]
+        start = end

@@ -17,6 +17,7 @@ from braid.lake.format.indexes.index_manifest import (
 )
 from braid.lake.format.manifest import FileKind, ManifestEntry
 from braid.lake.format.snapshot import CommitKind
+from braid.lake.format.statistics import EMPTY_STATS, REDUCED_FROM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +132,20 @@ def _new_indexes(message: CommitMessage) -> Iterator[IndexManifestEntry]:
 
 def _delta_of(message: CommitMessage) -> Iterator[ManifestEntry]:
     for file in message.compact_before:
-        yield _entry(message, FileKind.DELETE, file)
+        yield _entry(message, FileKind.DELETE, _without_large_statistics(file))
     for file in (*message.new_files, *message.compact_after):
         yield _entry(message, FileKind.ADD, file)
+
+
+def _without_large_statistics(file: DataFileMeta) -> DataFileMeta:
+    """Return a file to delete without value statistics that take most of its entry and that nobody needs any more.
+
+    The form is that of the reference's option `manifest.delete-file-drop-stats`.
+    """
+    stats = file.value_stats
+    if len(stats.min_values) + len(stats.max_values) < REDUCED_FROM:
+        return file
+    return replace(file, value_stats=EMPTY_STATS, value_stats_cols=())
 
 
 def _numbered(entry: ManifestEntry, snapshot_id: int) -> ManifestEntry:

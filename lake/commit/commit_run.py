@@ -8,8 +8,8 @@ Each attempt:
    a replay;
 3. checks for conflicts;
 4. writes the manifests and the lists of the delta and of a changelog, unless an earlier attempt has
-   written them. If another snapshot was published while the first attempt wrote them, steps 1 to 3
-   are done again. It also writes a base list, merging the manifests that are due for it, and an index
+   written them; a commit that is no append also merges manifests. If another snapshot was published meanwhile,
+   steps 1 to 3 are done again. It also writes a base list, merging the manifests that are due for it, and an index
    manifest if the commit changes index files. Once a minute it compares the clock with the time
    that storage has given to the base list;
 5. creates the snapshot exclusively and determines whether it is part of the chain;
@@ -29,7 +29,7 @@ for data files.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from braid.lake.commit.attempt_files import AttemptFiles, WrittenList
+from braid.lake.commit.attempt_files import CHANGELOG, DELTA, AttemptFiles, WrittenList
 from braid.lake.commit.clock_check import ClockCheck
 from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.commit_queue import CommitQueue
@@ -232,7 +232,10 @@ class CommitRun:
         # What does not depend on the state is written first: it takes about as long as everything else, and a
         # snapshot that comes meanwhile does not cost the attempt.
         self._is_prepared = True
-        self._write_changes(changes, state)
+        delta, _ = self._write_changes(changes, state)
+        # Streams wait for their appends, and the other commits need not be fast.
+        if self.intent.kind is not CommitKind.APPEND:
+            self._files.merge_ahead(self.reader.manifests_of(state.latest), delta, state.schema)
         with self.queue.turn():
             if self.reader.snapshots.exists(next_snapshot_id(state.latest)):
                 return self._attempt_on_newest()
@@ -331,18 +334,14 @@ class CommitRun:
     def _write_changes(
         self, changes: CommitChanges, state: TableState
     ) -> tuple[WrittenList, WrittenList | None]:
-        delta = self._files.write_changes("delta", changes.delta, state.schema)
+        delta = self._files.write_changes(DELTA, changes.delta, state.schema)
         if not changes.changelog:
             return delta, None
-        return delta, self._files.write_changes("changelog", changes.changelog, state.schema)
+        return delta, self._files.write_changes(CHANGELOG, changes.changelog, state.schema)
 
     def _write_lists(self, changes: CommitChanges, state: TableState) -> SnapshotFiles:
         delta, changelog = self._write_changes(changes, state)
-        # Streams wait for their appends, and only the other commits delete entries.
-        merges_slices = self.intent.kind is not CommitKind.APPEND
-        base = self._files.write_base(
-            self.reader.manifests_of(state.latest), state.schema, merges_slices=merges_slices
-        )
+        base = self._files.write_base(self.reader.manifests_of(state.latest), state.schema)
         index_manifest = None
         if changes.changes_indexes:
             previous = None if state.latest is None else state.latest.index_manifest

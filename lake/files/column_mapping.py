@@ -12,7 +12,6 @@ Source: table-format 2.3; merge-semantics 8.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
@@ -98,9 +97,7 @@ def is_same_shape(one: TableSchema, other: TableSchema) -> bool:
 
 def shape_digest(schema: TableSchema) -> str:
     """Return a short text, equal for two schemas only if every file has the same records under both."""
-    fields = [(field.id, field.name, field.type) for field in schema.fields]
-    shape = (fields, schema.table_options.sequence_snapshot_ordering)
-    return blake2b(repr(shape).encode(), digest_size=8).hexdigest()
+    return schema.shape_digest
 
 
 def conversion(source: DataType, target: DataType) -> Conversion | None:

@@ -6,6 +6,7 @@ The Parquet and ORC files of data are read and written elsewhere (`braid.lake.fi
 |---|---|
 | `schema`, `snapshot`, `tag`, `consumer`, `json_document` | JSON files; JSON objects read and written |
 | `manifest`, `manifest_list`, `data_file`, `data_file_codec`, `avro/` | Avro files of metadata, and Avro itself |
+| `manifest_index`, `manifest_records` | manifests read block by block, and merged without decoding them |
 | `indexes/` | bloom filters of data files; hash indexes, deletion vectors, and the manifest of these |
 | `data_types`, `type_codec`, `arrow_types`, `value_limits`, `casts/` | column types, their spelling, Arrow form, limits and casts |
 | `binary_row` | binary rows, encoded and decoded with the next two modules |

@@ -26,9 +26,16 @@ from braid.lake.format.avro.binary import (
     encode_optional_strings,
     encode_strings,
 )
+from braid.lake.format.binary_row import EMPTY_ROW
 from braid.lake.format.data_file import DataFileMeta, FileSource
-from braid.lake.format.null_counts import EncodedCounts, read_counts, skip_counts
-from braid.lake.format.statistics import ReducedStats, SimpleStats, reduced
+from braid.lake.format.null_counts import (
+    Counts,
+    EncodedCounts,
+    read_counts,
+    skip_counts,
+    whole_counts,
+)
+from braid.lake.format.statistics import REDUCED_FROM, ReducedStats, SimpleStats
 
 # Every release from 0.9 on writes at least this many fields; records with fewer are read as dictionaries.
 FIELD_COUNT_MIN: Final = 16
@@ -81,7 +88,7 @@ def encode_stats(out: list[bytes], stats: SimpleStats) -> None:
 
 
 def decode_data_file(
-    decoder: AvroDecoder, field_count: int, *, is_reduced: bool = False
+    decoder: AvroDecoder, field_count: int, *, is_reduced: bool = False, has_counts: bool = True
 ) -> DataFileMeta:
     """Return the next file, from a record with the first `field_count` fields (16 to 21).
 
@@ -89,6 +96,7 @@ def decode_data_file(
         decoder: At the record.
         field_count: Number of fields of the record.
         is_reduced: Whether large value statistics are reduced.
+        has_counts: Whether reduced statistics tell which columns hold only nulls.
 
     Raises:
         IndexError: The bytes end early.
@@ -106,7 +114,9 @@ def decode_data_file(
         max_key=byte_string(),
         key_stats=_decode_stats(decoder),
         value_stats=(
-            reduced(_decode_stats(decoder), rows) if is_reduced else _decode_stats(decoder)
+            _decode_reduced(decoder, rows, has_counts=has_counts)
+            if is_reduced
+            else _decode_stats(decoder)
         ),
         min_sequence_number=long(),
         max_sequence_number=long(),
@@ -163,6 +173,21 @@ def _decode_stats(decoder: AvroDecoder) -> SimpleStats:
         max_values=decoder.byte_string(),
         null_counts=read_counts(decoder) if decoder.is_present() else (),
     )
+
+
+def _decode_reduced(decoder: AvroDecoder, rows: int, *, has_counts: bool) -> SimpleStats:
+    """Return the next statistics, reduced if they are large, whose bounds are then not copied."""
+    start = decoder.position
+    if decoder.skip_bytes() + decoder.skip_bytes() < REDUCED_FROM:
+        decoder.position = start
+        return _decode_stats(decoder)
+    counts: Counts = ()
+    if decoder.is_present():
+        if has_counts:
+            counts = whole_counts(read_counts(decoder), rows)
+        else:
+            skip_counts(decoder)
+    return ReducedStats(min_values=EMPTY_ROW, max_values=EMPTY_ROW, null_counts=counts)
 
 
 def data_file_of(record: Mapping[str, Any]) -> DataFileMeta:

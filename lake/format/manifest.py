@@ -45,7 +45,7 @@ class FileKind(IntEnum):
     DELETE = 1
 
 
-_WHAT: Final = "manifest"
+MANIFEST_KIND: Final = "manifest"
 _VERSION: Final = 2
 _ENCODED_VERSION: Final = encode_long(_VERSION)
 _KINDS: Final = {kind.value: kind for kind in FileKind}
@@ -94,7 +94,7 @@ def encode_manifest(entries: Sequence[ManifestEntry], compression: str = "zstand
     Raises:
         InvalidRequest: The compression is not one of these.
     """
-    return write_container(MANIFEST, map(_encode_entry, entries), compression)
+    return write_container(MANIFEST, map(encode_entry, entries), compression)
 
 
 def decode_manifest(
@@ -102,7 +102,6 @@ def decode_manifest(
     *,
     buckets: Collection[BucketId] | None = None,
     is_reduced: bool = False,
-    is_sorted: bool = False,
 ) -> list[ManifestEntry]:
     """Return the entries of a manifest file, in file order.
 
@@ -110,8 +109,6 @@ def decode_manifest(
         data: The file.
         buckets: Only entries of these buckets are decoded; None: all.
         is_reduced: Whether large value statistics are reduced (`ReducedStats`).
-        is_sorted: Whether the entries of a partition are together, and sorted by bucket. Blocks that
-            cannot have entries of `buckets` are not decoded then.
 
     Raises:
         CorruptData: The bytes are not an Avro file, or it lacks fields of a manifest.
@@ -119,10 +116,10 @@ def decode_manifest(
             tracking or data evolution; or this version does not support the version of an entry or
             the codec.
     """
-    schema, blocks = read_blocks(data, what=_WHAT)
+    schema, blocks = read_blocks(data, what=MANIFEST_KIND)
     # The layout that this engine and Java write has its own codec, because the general codec spends most of its
     # time on decoding unions.
-    field_count = _data_file_field_count(schema)
+    field_count = data_file_field_count(schema)
     if field_count is None:
         entries = [
             _reduced(entry) if is_reduced else entry
@@ -131,25 +128,27 @@ def decode_manifest(
         ]
     else:
         try:
-            decoders = [(block.count, AvroDecoder(block.data(what=_WHAT))) for block in blocks]
-            if buckets is not None and is_sorted:
-                decoders = _blocks_with(decoders, buckets)
             entries = [
                 entry
-                for count, decoder in decoders
+                for block in blocks
                 for entry in _decode_block(
-                    decoder, count, field_count, buckets, is_reduced=is_reduced
+                    AvroDecoder(block.data(what=MANIFEST_KIND)),
+                    block.count,
+                    field_count,
+                    buckets,
+                    is_reduced=is_reduced,
                 )
             ]
         except (IndexError, UnicodeDecodeError) as error:
-            text = f"{_WHAT} of {len(data)} bytes cannot be read: {error}"
+            text = f"{MANIFEST_KIND} of {len(data)} bytes cannot be read: {error}"
             raise CorruptData(text) from error
     for entry in entries:
-        _check_supported(entry.file)
+        check_supported(entry.file)
     return entries
 
 
-def _encode_entry(entry: ManifestEntry) -> bytes:
+def encode_entry(entry: ManifestEntry) -> bytes:
+    """Return the record of an entry, with the layout of this engine."""
     out = [_ENCODED_VERSION, encode_long(entry.kind)]
     encode_bytes(out, entry.partition)
     out.append(encode_long(entry.bucket))
@@ -159,8 +158,8 @@ def _encode_entry(entry: ManifestEntry) -> bytes:
 
 
 @lru_cache(maxsize=SCHEMAS_KEPT)
-def _data_file_field_count(schema: WrittenSchema) -> int | None:
-    """Return how many of our `_FILE` fields the file has, or None if its layout differs."""
+def data_file_field_count(schema: WrittenSchema) -> int | None:
+    """Return how many of this engine's `_FILE` fields a manifest has, or None if its layout differs."""
     top, last = layout(schema.record)[1:-1], layout(schema.record)[-1]
     (_, *our_top, (our_name, our_file)) = layout(MANIFEST)
     if schema.null is not None or top != tuple(our_top) or last[0] != our_name:
@@ -171,39 +170,6 @@ def _data_file_field_count(schema: WrittenSchema) -> int | None:
     return field_count
 
 
-def _blocks_with(
-    decoders: Sequence[tuple[int, AvroDecoder]], buckets: Collection[BucketId]
-) -> list[tuple[int, AvroDecoder]]:
-    """Return the blocks of sorted entries that may have some of the buckets, by the first entry of each block."""
-    firsts = [_first_bucket(decoder) for _, decoder in decoders]
-    return [
-        decoders[number]
-        for number, first in enumerate(firsts)
-        if _may_hold(first, firsts[number + 1] if number + 1 < len(firsts) else None, buckets)
-    ]
-
-
-def _first_bucket(decoder: AvroDecoder) -> BucketId:
-    start = decoder.position
-    _ENTRIES.check_version(decoder.long())
-    decoder.long()
-    found = decoder.byte_string(), decoder.long()
-    decoder.position = start
-    return found
-
-
-def _may_hold(first: BucketId, following: BucketId | None, buckets: Collection[BucketId]) -> bool:
-    """Return whether a block that begins with one bucket, before one that begins with another, may have some buckets."""
-    for partition, bucket in buckets:
-        is_before = partition == first[0] and bucket < first[1]
-        is_behind = following is not None and partition == following[0] and bucket > following[1]
-        # Between two entries of one partition there is no other partition.
-        is_other = following is not None and first[0] == following[0] != partition
-        if not (is_before or is_behind or is_other):
-            return True
-    return False
-
-
 def _decode_block(
     decoder: AvroDecoder,
     count: int,
@@ -212,28 +178,66 @@ def _decode_block(
     *,
     is_reduced: bool,
 ) -> list[ManifestEntry]:
-    long = decoder.long
     entries: list[ManifestEntry] = []
     for _ in range(count):
-        _ENTRIES.check_version(long())
-        kind, partition, bucket, total_buckets = long(), decoder.byte_string(), long(), long()
-        if buckets is not None and (partition, bucket) not in buckets:
-            skip_data_file(decoder, field_count)
-            continue
-        file = decode_data_file(decoder, field_count, is_reduced=is_reduced)
-        entries.append(
-            ManifestEntry(
-                kind=_parse_kind(kind),
-                partition=partition,
-                bucket=bucket,
-                total_buckets=total_buckets,
-                file=file,
-            )
-        )
+        entry = decode_entry(decoder, field_count, buckets, is_reduced=is_reduced)
+        if entry is not None:
+            entries.append(entry)
+    check_end(decoder, count)
+    return entries
+
+
+def first_bucket(decoder: AvroDecoder) -> BucketId:
+    """Return the partition and bucket of the next entry, and advance into it; raises as `decode_entry`."""
+    _ENTRIES.check_version(decoder.long())
+    decoder.long()
+    return decoder.byte_string(), decoder.long()
+
+
+def check_end(decoder: AvroDecoder, count: int) -> None:
+    """Raise IndexError unless the records of a block end with its bytes."""
     if not decoder.is_at_end:
         text = f"bytes are left after {count} entries"
         raise IndexError(text)
-    return entries
+
+
+def decode_entry(
+    decoder: AvroDecoder,
+    field_count: int,
+    buckets: Collection[BucketId] | None = None,
+    *,
+    is_reduced: bool = False,
+    has_counts: bool = True,
+) -> ManifestEntry | None:
+    """Return the next entry; None if it is of none of the buckets.
+
+    Args:
+        decoder: At a record with the layout of this engine.
+        field_count: Number of fields of its file (`data_file_field_count`).
+        buckets: The buckets wanted; None: all.
+        is_reduced: Whether large value statistics are reduced (`ReducedStats`).
+        has_counts: Whether reduced statistics tell which columns hold only nulls.
+
+    Raises:
+        IndexError: The bytes end early.
+        UnicodeDecodeError: A text is not UTF-8.
+        CorruptData: The entry or its file is of an unknown kind.
+        UnsupportedFeature: The entry has another version.
+    """
+    long = decoder.long
+    _ENTRIES.check_version(long())
+    kind, partition, bucket, total_buckets = long(), decoder.byte_string(), long(), long()
+    if buckets is not None and (partition, bucket) not in buckets:
+        skip_data_file(decoder, field_count)
+        return None
+    file = decode_data_file(decoder, field_count, is_reduced=is_reduced, has_counts=has_counts)
+    return ManifestEntry(
+        kind=_parse_kind(kind),
+        partition=partition,
+        bucket=bucket,
+        total_buckets=total_buckets,
+        file=file,
+    )
 
 
 def _reduced(entry: ManifestEntry) -> ManifestEntry:
@@ -251,18 +255,21 @@ def _entry_of(record: Mapping[str, Any]) -> ManifestEntry:
     )
 
 
-_ENTRIES: Final = EntryKind(what=_WHAT, version=_VERSION, schema=MANIFEST, entry_of=_entry_of)
+_ENTRIES: Final = EntryKind(
+    what=MANIFEST_KIND, version=_VERSION, schema=MANIFEST, entry_of=_entry_of
+)
 
 
 def _parse_kind(number: int) -> FileKind:
     kind = _KINDS.get(number)
     if kind is None:
-        text = f"{_WHAT} entry has the kind {number}, expected one of {list(_KINDS)}"
+        text = f"{MANIFEST_KIND} entry has the kind {number}, expected one of {list(_KINDS)}"
         raise CorruptData(text)
     return kind
 
 
-def _check_supported(file: DataFileMeta) -> None:
+def check_supported(file: DataFileMeta) -> None:
+    """Raise `UnsupportedFeature` for a file outside of the table, or with row tracking or data evolution."""
     for name, value in (
         ("an external path", file.external_path),
         ("a first row id", file.first_row_id),

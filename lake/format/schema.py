@@ -9,7 +9,8 @@ Source: table-format 2.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import Final
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from braid.lake.format.type_codec import field_to_json, parse_field
 from braid.lake.options.table_options import POSTPONE_BUCKET, BucketFunction, TableOptions
 
 SCHEMA_VERSION: Final = 3
+_SCHEMAS_KEPT: Final = 8
 # Defaults of older versions of the file; a value in the file takes precedence.
 _DEFAULTS_BY_VERSION: Final[Mapping[int, Mapping[str, str]]] = {
     1: {"bucket": "1", "file.format": "orc"},
@@ -54,6 +56,13 @@ class TableSchema:
     comment: str | None = None
     time_millis: int = 0
     version: int = SCHEMA_VERSION
+
+    @cached_property
+    def shape_digest(self) -> str:
+        """A short text, equal for two schemas only if every file has the same records under both."""
+        fields = [(field.id, field.name, field.type) for field in self.fields]
+        shape = (fields, self.table_options.sequence_snapshot_ordering)
+        return blake2b(repr(shape).encode(), digest_size=8).hexdigest()
 
     @cached_property
     def trimmed_primary_keys(self) -> tuple[str, ...]:
@@ -118,8 +127,9 @@ class TableSchema:
         return {column.name: column for column in self.fields}
 
 
+@lru_cache(maxsize=_SCHEMAS_KEPT)
 def parse_schema(data: bytes) -> TableSchema:
-    """Return the schema in the bytes of a schema file.
+    """Return the schema in the bytes of a schema file; the last ones are cached.
 
     Raises:
         CorruptData: The bytes are not a JSON object, a required key is missing or of the wrong kind, or

@@ -414,22 +414,23 @@ class TableOptions:
         "manifest.target-file-size",
         SIZE,
         default=8 << 20,
-        doc="Total size of the newest manifests from which a commit sorts their entries by partition and "
-        "bucket, and cuts them into parts of a quarter of this size; a larger manifest is not written",
+        doc="Total size of the newest manifests from which a compaction sorts their entries by partition and "
+        "bucket, and cuts them into parts of a quarter of this size; an append does so from four times this size",
     )
     manifest_merge_min_count: int = option(
         "manifest.merge-min-count",
         whole_number(low=1),
         default=30,
-        doc="Number of the newest small manifests that a commit merges into one, once there are a few "
-        "more than this number",
+        doc="Number of the newest small manifests that an append merges into one, once there are a few "
+        "more than this number, up to a thousand entries; compactions keep eight of them",
     )
     manifest_full_compaction_threshold_bytes: int = option(
         "manifest.full-compaction-threshold-size",
         SIZE,
         default=16 << 20,
         doc="Total size of the sorted manifests that contain deletes from which compactions merge sorted "
-        "manifests, a range of buckets with each commit, if it is a quarter of all manifests, too",
+        "manifests, a range of buckets with each commit, if it is a quarter of all manifests, too; where more than "
+        "three sorted manifests overlap they do so whatever their size",
     )
 
     iceberg_storage: IcebergStorage = option(

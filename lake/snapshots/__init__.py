@@ -5,7 +5,7 @@
 | `table_store` | all stores of one table together |
 | `schema_store`, `snapshot_store`, `changelog_store`, `tag_store` | files that are named by id or name |
 | `manifest_store`, `live_files`, `live_state` | manifests, and the files that they leave live |
-| `manifest_merge`, `manifest_slice` | which manifests are merged, and ranges of those that are merged already |
+| `manifest_merge`, `manifest_slice` | how manifests are merged, and ranges of buckets in which sorted ones are |
 | `deletion_vectors`, `file_indexes`, `live_table` | index files, and live files with their deletion vectors |
 | `metadata_cache`, `lru_cache` | the metadata that a process keeps in memory |
 | `consumer_store`, `lease`, `lease_keeper` | readers, which keep snapshots from expiring |

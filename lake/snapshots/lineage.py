@@ -72,5 +72,6 @@ def is_built_on(snapshot: Snapshot, previous: Snapshot, manifests: ManifestStore
 
 def _changes(names: Iterable[str], manifests: ManifestStore) -> set[tuple[FileKind, FileIdentity]]:
     """Return the files that some manifests add and delete together."""
-    entries = [entry for found in manifests.read_manifests(sorted(names)) for entry in found]
+    found = manifests.read_manifests(sorted(names), is_reduced=True)
+    entries = [entry for group in found for entry in group]
     return {(entry.kind, entry.identity) for entry in cancel_entries(entries)}

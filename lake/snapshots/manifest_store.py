@@ -16,13 +16,21 @@ from braid.lake.format.indexes.index_manifest import (
     decode_index_manifest,
     encode_index_manifest,
 )
-from braid.lake.format.manifest import ManifestEntry, decode_manifest, encode_manifest
+from braid.lake.format.manifest import ManifestEntry, decode_manifest
+from braid.lake.format.manifest_index import ManifestIndex, index_of
 from braid.lake.format.manifest_list import (
     ManifestFileMeta,
     decode_manifest_list,
     describe_manifest,
     encode_manifest_list,
 )
+from braid.lake.format.manifest_records import (
+    ManifestRecord,
+    new_records,
+    read_records,
+    write_records,
+)
+from braid.lake.format.statistics import ReducedStats
 from braid.lake.snapshots.metadata_cache import METADATA_BYTES, MetadataCache, entries_bytes
 
 T = TypeVar("T")
@@ -33,11 +41,13 @@ _DECODED_BYTES_PER_BYTE = 8
 _KEPT_BYTES_MAX = METADATA_BYTES // 32
 # Behind the path of a manifest, in the cache: its entries with reduced statistics.
 _REDUCED = "#reduced"
-# The same: how often some of its entries were read.
+# The same: a mark that some of its entries were read.
 _SEEN = "#seen"
-# Times that a sorted manifest is searched before it is decoded as a whole, which takes about as long as all of them.
-_SEARCHES_MAX = 8
 _MARK_BYTES = 200
+# The same: its index, with the approximate bytes of that and of each block in it; and, before a number, a block.
+_INDEX = "#index"
+_INDEX_BYTES, _PLACE_BYTES = 400, 300
+_BLOCK = "#block-"
 
 
 class ManifestGone(InvalidRequest):
@@ -108,8 +118,8 @@ class ManifestStore:
     ) -> Iterator[list[ManifestEntry]]:
         """Return the entries of some buckets in several manifests, in the order of their names.
 
-        The first times a manifest is read so, its other entries are not decoded; later all are, and are cached. A
-        sorted manifest is searched more often, because only a few of its blocks are decoded.
+        Of a sorted manifest the blocks that may have them are decoded; these and the manifest's index are cached. The
+        first time that another manifest is read so, its other entries are not decoded; later all are, and are cached.
 
         Args:
             names: Names of the manifests.
@@ -135,46 +145,94 @@ class ManifestStore:
     ) -> list[ManifestEntry]:
         path = self._paths.manifest(name)
         known = self.cache.get(path + _REDUCED if is_reduced else path) or self.cache.get(path)
-        times = cast("int", self.cache.get(path + _SEEN) or 0)
-        if known is None and times < (_SEARCHES_MAX if is_sorted_manifest(name) else 1):
+        if known is None:
+            found = self._search(name, buckets, is_reduced=is_reduced)
+            if found is not None:
+                return found
+        if known is None and self.cache.get(path + _SEEN) is None:
             data = self._bytes(name)
             with corrupt_at(path):
-                found = decode_manifest(
-                    data,
-                    buckets=buckets,
-                    is_reduced=is_reduced,
-                    is_sorted=is_sorted_manifest(name),
-                )
-            self.cache.put(path + _SEEN, times + 1, _MARK_BYTES)
+                found = decode_manifest(data, buckets=buckets, is_reduced=is_reduced)
+            self.cache.put(path + _SEEN, True, _MARK_BYTES)
             return found
         if known is None:
             known = self.read_manifest(name, is_reduced=is_reduced)
-        entries = cast("tuple[ManifestEntry, ...]", known)
-        return [entry for entry in entries if (entry.partition, entry.bucket) in buckets]
+        return _of_buckets(cast("tuple[ManifestEntry, ...]", known), buckets)
 
-    def read_uncached(
-        self, name: str, buckets: Collection[BucketId] | None = None
-    ) -> list[ManifestEntry]:
+    def _search(
+        self, name: str, buckets: Collection[BucketId], *, is_reduced: bool, is_kept: bool = True
+    ) -> list[ManifestEntry] | None:
+        """Return the entries of some buckets in a sorted manifest; None if it is no such manifest."""
+        if not is_sorted_manifest(name):
+            return None
+        path = self._paths.manifest(name)
+        index, data = cast("ManifestIndex | None", self.cache.get(path + _INDEX)), None
+        if index is None:
+            data = self._bytes(name)
+            with corrupt_at(path):
+                index = index_of(data)
+            if index is None:
+                return None
+            self.cache.put(path + _INDEX, index, _INDEX_BYTES + _PLACE_BYTES * len(index.blocks))
+        entries: dict[int, list[ManifestEntry]] = {}
+        missing: list[int] = []
+        for number in index.holding(buckets):
+            known = self.cache.get(_block_key(path, number, is_reduced=is_reduced))
+            entries[number] = cast("list[ManifestEntry]", known or [])
+            missing += [] if known else [number]
+        for number, packed in self._blocks(name, index, missing, data):
+            with corrupt_at(path):
+                decoded = index.decode(number, packed, is_reduced=is_reduced)
+            if is_kept:
+                key = _block_key(path, number, is_reduced=is_reduced)
+                self.cache.put(key, decoded, entries_bytes(decoded))
+            entries[number] = decoded
+        return [entry for block in entries.values() for entry in _of_buckets(block, buckets)]
+
+    def _blocks(
+        self, name: str, index: ManifestIndex, numbers: Sequence[int], data: bytes | None
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield some blocks of a manifest, compressed; `data` is the whole file, None: consecutive ones are read at once."""
+        start = 0
+        while start < len(numbers):
+            end = start + 1
+            while end < len(numbers) and numbers[end] == numbers[end - 1] + 1:
+                end += 1
+            places = [index.blocks[number] for number in numbers[start:end]]
+            first = places[0].offset
+            size = places[-1].offset + places[-1].size - first
+            part = data[first : first + size] if data else self._range(name, first, size)
+            for number, place in zip(numbers[start:end], places, strict=True):
+                yield number, part[place.offset - first : place.offset - first + place.size]
+            start = end
+
+    def read_uncached(self, name: str, buckets: Collection[BucketId]) -> list[ManifestEntry]:
         """Return the entries of some buckets with whole statistics; entries that are not cached yet stay uncached.
-
-        Args:
-            name: Name of the manifest.
-            buckets: The buckets; None: all.
 
         Raises:
             As `read_manifest`.
         """
-        known = cast("tuple[ManifestEntry, ...] | None", self.cache.get(self._paths.manifest(name)))
-        if known is None:
-            path = self._paths.manifest(name)
-            data = self._bytes(name)
-            with corrupt_at(path):
-                return decode_manifest(data, buckets=buckets, is_sorted=is_sorted_manifest(name))
-        return [
-            entry
-            for entry in known
-            if buckets is None or (entry.partition, entry.bucket) in buckets
-        ]
+        path = self._paths.manifest(name)
+        known = cast("tuple[ManifestEntry, ...] | None", self.cache.get(path))
+        if known is not None:
+            return _of_buckets(known, buckets)
+        found = self._search(name, buckets, is_reduced=False, is_kept=False)
+        if found is not None:
+            return found
+        data = self._bytes(name)
+        with corrupt_at(path):
+            return decode_manifest(data, buckets=buckets)
+
+    def read_records(self, name: str) -> list[ManifestRecord]:
+        """Return the records of a manifest, in file order, to write them into others; they are not cached.
+
+        Raises:
+            As `read_manifest`.
+        """
+        path = self._paths.manifest(name)
+        data = self._bytes(name)
+        with corrupt_at(path):
+            return read_records(data)
 
     def read_list(self, name: str) -> tuple[ManifestFileMeta, ...]:
         """Return the manifests of a list, in file order.
@@ -202,16 +260,34 @@ class ManifestStore:
         partition_fields: Sequence[DataField],
         compression: str,
     ) -> ManifestFileMeta:
+        """Write one manifest of new entries; as `write_records`."""
+        return self.write_records(
+            name,
+            new_records(entries),
+            partition_fields=partition_fields,
+            compression=compression,
+        )
+
+    def write_records(
+        self,
+        name: str,
+        records: Sequence[ManifestRecord],
+        *,
+        partition_fields: Sequence[DataField],
+        compression: str,
+    ) -> ManifestFileMeta:
         """Write one manifest, durable on return, and return its description for a manifest list.
 
-        Large ones are not cached, because they would evict what readers need; and neither are parts, which
-        are not merged soon.
+        Large ones are not cached, because they would evict what readers need; nor are parts, which are not merged
+        soon, and those whose statistics are reduced.
         """
-        data = encode_manifest(entries, compression)
+        data = write_records(records, compression)
         self._file_io.write_new(self._paths.manifest(name), data)
+        entries = tuple(record.entry for record in records)
         size = entries_bytes(entries)
-        if size <= _KEPT_BYTES_MAX and not is_manifest_part(name):
-            self._remember(name, tuple(entries), size)
+        is_whole = not any(isinstance(e.file.value_stats, ReducedStats) for e in entries)
+        if is_whole and size <= _KEPT_BYTES_MAX and not is_manifest_part(name):
+            self._remember(name, entries, size)
         return describe_manifest(name, len(data), entries, partition_fields)
 
     def write_list(
@@ -233,10 +309,14 @@ class ManifestStore:
 
     def delete(self, name: str) -> bool:
         """Delete a manifest or list that no snapshot references; return whether it existed."""
-        self.cache.remove(self._paths.manifest(name))
-        self.cache.remove(self._paths.manifest(name) + _REDUCED)
-        self.cache.remove(self._paths.manifest(name) + _SEEN)
-        return self._file_io.delete(self._paths.manifest(name))
+        path = self._paths.manifest(name)
+        index = cast("ManifestIndex | None", self.cache.get(path + _INDEX))
+        for number in range(0 if index is None else len(index.blocks)):
+            self.cache.remove(_block_key(path, number, is_reduced=False))
+            self.cache.remove(_block_key(path, number, is_reduced=True))
+        for part in ("", _REDUCED, _SEEN, _INDEX):
+            self.cache.remove(path + part)
+        return self._file_io.delete(path)
 
     def _remember(self, name: str, value: object, size: int) -> None:
         self.cache.put(self._paths.manifest(name), value, size)
@@ -265,8 +345,29 @@ class ManifestStore:
         try:
             return self._file_io.read_bytes(path)
         except FileNotFoundError as error:
-            message = (
-                f"manifest {path} is absent: the snapshot that references it "
-                "has expired\nhint: read a newer snapshot"
-            )
-            raise ManifestGone(message) from error
+            raise _gone(path) from error
+
+    def _range(self, name: str, offset: int, length: int) -> bytes:
+        path = self._paths.manifest(name)
+        try:
+            return self._file_io.read_range(path, offset, length)
+        except FileNotFoundError as error:
+            raise _gone(path) from error
+
+
+def _block_key(path: str, number: int, *, is_reduced: bool) -> str:
+    return f"{path}{_BLOCK}{number}{_REDUCED if is_reduced else ''}"
+
+
+def _of_buckets(
+    entries: Sequence[ManifestEntry], buckets: Collection[BucketId]
+) -> list[ManifestEntry]:
+    return [entry for entry in entries if (entry.partition, entry.bucket) in buckets]
+
+
+def _gone(path: str) -> ManifestGone:
+    message = (
+        f"manifest {path} is absent: the snapshot that references it "
+        "has expired\nhint: read a newer snapshot"
+    )
+    return ManifestGone(message)

@@ -205,8 +205,8 @@ class AvroDecoder:
             position += 1
         self.position = position
 
-    def skip_bytes(self) -> None:
-        """Advance past bytes or a string."""
+    def skip_bytes(self) -> int:
+        """Advance past bytes or a string; return how many bytes it has."""
         position = self.position
         length = self.data[position]
         if length < 0x80 and not length & 1:
@@ -215,12 +215,13 @@ class AvroDecoder:
             if end > len(self.data):
                 text = f"{length >> 1} bytes at offset {position} are not within the data"
                 raise IndexError(text)
-            return
+            return length >> 1
         length = self.long()
         if length < 0 or self.position + length > len(self.data):
             text = f"{length} bytes at offset {self.position} are not within {len(self.data)} bytes"
             raise IndexError(text)
         self.position += length
+        return length
 
     def skip_strings(self) -> None:
         """Advance past an array of strings."""

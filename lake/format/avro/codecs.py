@@ -24,6 +24,10 @@ DECOMPRESSION_ERRORS: Final = (
 
 _RAW_DEFLATE: Final = -15
 _CRC_BYTES: Final = 4
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_ZSTD_HEADER_MIN: Final = 6
+# Larger blocks are read as a stream: a damaged size would allocate memory for nothing.
+_DECLARED_MAX: Final = 16 << 20
 
 
 def compress(data: bytes, codec: str, *, level: int | None = None) -> bytes:
@@ -62,6 +66,12 @@ def decompress(data: bytes, codec: str) -> bytes:
     """
     match codec:
         case "zstandard":
+            size = _declared_size(data)
+            if size is not None:
+                whole: bytes = pa.decompress(
+                    data, decompressed_size=size, codec="zstd", asbytes=True
+                )
+                return whole
             # Java's frames do not declare their uncompressed size, so they are read as a stream.
             with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
                 unpacked: bytes = stream.read()
@@ -79,6 +89,24 @@ def decompress(data: bytes, codec: str) -> bytes:
         case _:
             text = f"Avro codec `{codec}` is not supported, only {', '.join(AVRO_CODECS)}"
             raise UnsupportedFeature(text)
+
+
+def _declared_size(data: bytes) -> int | None:
+    """Return the uncompressed size that a frame of zstandard declares; None if it declares none, or a suspicious one.
+
+    Source: RFC 8878, 3.1.1.1.
+    """
+    if len(data) < _ZSTD_HEADER_MIN or not data.startswith(_ZSTD_MAGIC):
+        return None
+    descriptor = data[len(_ZSTD_MAGIC)]
+    size_flag, is_single, dictionary_flag = descriptor >> 6, descriptor & 0x20, descriptor & 3
+    size_bytes = (1 if is_single else 0, 2, 4, 8)[size_flag]
+    start = len(_ZSTD_MAGIC) + 1 + (0 if is_single else 1) + (0, 1, 2, 4)[dictionary_flag]
+    if not size_bytes or len(data) < start + size_bytes:
+        return None
+    size = int.from_bytes(data[start : start + size_bytes], "little")
+    size += 256 if size_bytes == 2 else 0
+    return size if size <= _DECLARED_MAX else None
 
 
 def _from_snappy(data: bytes) -> bytes:

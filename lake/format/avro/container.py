@@ -18,7 +18,7 @@ import hashlib
 import io
 import json
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
@@ -39,8 +39,10 @@ decoding a small file."""
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
-# Size before compression: large enough to compress well, small enough to decode block by block.
-_BLOCK_BYTES: Final = 1 << 18
+# Size before compression: large enough to compress well, small enough to decode block by block, as in files of Java.
+BLOCK_BYTES: Final = 1 << 16
+# Bytes of each block that the sync marker depends on.
+_DIGESTED_BYTES: Final = 1 << 10
 _MANIFEST_CODECS: Final = ("zstandard", "deflate", "null")
 
 
@@ -52,11 +54,13 @@ class AvroBlock:
         count: Number of records.
         compressed: The concatenated records, as in the file.
         codec: Name of the compression.
+        offset: Where `compressed` begins in the file.
     """
 
     count: int
     compressed: bytes
     codec: str
+    offset: int = 0
 
     def data(self, *, what: str) -> bytes:
         """Return the concatenated records, uncompressed.
@@ -92,14 +96,25 @@ def write_container(
     if compression not in _MANIFEST_CODECS:
         text = f"manifest compression `{compression}` is not one of {', '.join(_MANIFEST_CODECS)}"
         raise InvalidRequest(text)
-    blocks = [(len(block), b"".join(block)) for block in _blocks(records)]
-    # A digest of all that the marker separates, which is unlikely to occur inside of the data.
+    blocks = [(len(block), compress(b"".join(block), compression)) for block in _blocks(records)]
+    return join_blocks(schema, blocks, compression)
+
+
+def join_blocks(schema: AvroSchema, blocks: Sequence[tuple[int, bytes]], compression: str) -> bytes:
+    """Return the bytes of a container file of blocks that are compressed already.
+
+    Args:
+        schema: The schema of the records, for the header.
+        blocks: Number of records and compressed bytes of each block.
+        compression: Name of the compression.
+    """
+    # A digest of what the marker separates, which is unlikely to occur inside of the data.
     digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
     for _, data in blocks:
-        digest.update(data)
+        digest.update(data[:_DIGESTED_BYTES])
     sync = digest.digest()
     out = [container_header(schema, compression, sync)]
-    out += [container_block(count, compress(data, compression), sync) for count, data in blocks]
+    out += [container_block(count, data, sync) for count, data in blocks]
     return b"".join(out)
 
 
@@ -298,10 +313,11 @@ def _schema_of(text: bytes) -> WrittenSchema:
 
 def _read_block(decoder: AvroDecoder, sync: bytes, codec: str) -> AvroBlock:
     count, compressed = decoder.long(), decoder.byte_string()
+    offset = decoder.position - len(compressed)
     if decoder.fixed(_SYNC_BYTES) != sync:
         text = f"a block of {count} records does not end with the sync marker"
         raise ValueError(text)
-    return AvroBlock(count=count, compressed=compressed, codec=codec)
+    return AvroBlock(count=count, compressed=compressed, codec=codec, offset=offset)
 
 
 def _blocks(records: Iterable[bytes]) -> Iterable[list[bytes]]:
@@ -310,7 +326,7 @@ def _blocks(records: Iterable[bytes]) -> Iterable[list[bytes]]:
     for record in records:
         block.append(record)
         size += len(record)
-        if size >= _BLOCK_BYTES:
+        if size >= BLOCK_BYTES:
             yield block
             block, size = [], 0
     if block:

@@ -1,5 +1,4 @@
 import io
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,7 +7,6 @@ import fastavro
 import pytest
 
 from braid.lake.errors import CorruptData, UnsupportedFeature
-from braid.lake.format.avro import container
 from braid.lake.format.avro.schemas import DATA_FILE_FIELDS, MANIFEST, AvroSchema
 from braid.lake.format.data_file import FileSource
 from braid.lake.format.manifest import FileKind, decode_manifest, encode_manifest
@@ -168,20 +166,3 @@ def test_bytes_that_are_left_over_are_corrupt() -> None:
 
     with pytest.raises(CorruptData, match="bytes are left after 1 entries"):
         decode_manifest(bytes(data))
-
-
-@pytest.mark.parametrize("block_bytes", [1, 400, 1 << 18])
-def test_blocks_of_sorted_manifests_are_skipped_by_their_first_entries(
-    block_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(container, "_BLOCK_BYTES", block_bytes)
-    places = [(partition, bucket) for partition in (b"q", b"p") for bucket in (0, 0, 2, 3, 3, 7)]
-    entries = [replace(ENTRIES[0], partition=p, bucket=bucket) for p, bucket in places]
-    data = encode_manifest(entries)
-
-    for wanted in [*itertools.product((b"p", b"q", b"r"), range(9))]:
-        found = decode_manifest(data, buckets={wanted}, is_sorted=True)
-        assert found == [entry for entry in entries if (entry.partition, entry.bucket) == wanted]
-    both = {(b"q", 3), (b"p", 0)}
-    found = decode_manifest(data, buckets=both, is_sorted=True)
-    assert [(entry.partition, entry.bucket) for entry in found] == [p for p in places if p in both]

@@ -1,12 +1,16 @@
 """Manifests are read once, and an absent one is an error of its own."""
 
+from dataclasses import replace
+
 import pytest
 
 from braid.lake.commit.commit_changes import changes_of
 from braid.lake.files.paths import TablePaths
 from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import EMPTY_ROW
 from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.snapshot import CommitKind
+from braid.lake.format.statistics import SimpleStats
 from braid.lake.snapshots.lru_cache import LruCache
 from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from braid.lake.snapshots.metadata_cache import MetadataCache
@@ -70,3 +74,35 @@ def test_a_missing_manifest_means_an_expired_snapshot() -> None:
     with pytest.raises(ManifestGone, match="has expired"):
         store.read_manifest("m")
     assert not store.delete("m")
+
+
+def test_of_a_sorted_manifest_blocks_are_read_once() -> None:
+    file_io = FaultyFileIO(MemoryFileIO())
+    store = ManifestStore(file_io, PATHS)
+    name = PATHS.new_manifest_part_name("u", 0)
+    wide = SimpleStats(min_values=bytes(40_000), max_values=bytes(40_000), null_counts=())
+    sorted_entries = [
+        replace(entry, bucket=number, file=replace(entry.file, value_stats=wide))
+        for number, entry in enumerate(entries("a", "b", "c", "d"))
+    ]
+    store.write_manifest(name, sorted_entries, partition_fields=(), compression="null")
+
+    def calls_for(bucket: int) -> list[str]:
+        file_io.calls.clear()
+        found = store.read_some([name], {(EMPTY_ROW, bucket)}, is_reduced=True)
+        assert [[e.file.file_name for e in part] for part in found] == [["abcd"[bucket]]]
+        return [method for method, _ in file_io.calls]
+
+    assert calls_for(1) == ["read_bytes"]
+    assert calls_for(1) == []
+    assert calls_for(3) == ["read_range"], "consecutive blocks are read at once"
+    assert calls_for(3) == []
+    whole = store.read_uncached(name, {(EMPTY_ROW, 3)})
+    assert whole == sorted_entries[3:]
+
+    file_io.delete(PATHS.manifest(name))
+    with pytest.raises(ManifestGone, match="has expired"):
+        list(store.read_some([name], {(EMPTY_ROW, 0)}, is_reduced=False))
+    store.delete(name)
+    with pytest.raises(ManifestGone, match="has expired"):
+        list(store.read_some([name], {(EMPTY_ROW, 3)}, is_reduced=True))
