@@ -170,12 +170,18 @@ from braid.lake.options.option_parsers import parse_duration, parse_size
 from braid.lake.options.table_options import ChangelogProducer, MergeEngine, TableOptions
 from braid.lake.read.condition_syntax import Comparison, LiteralKind, parse_comparisons
 from braid.lake.read.condition_text import bind_comparisons, parse_conditions
-from braid.lake.read.key_range import EVERY_KEY, KeyRange
+from braid.lake.read.key_range import EVERY_KEY, KeyRange, text_after
 from braid.lake.read.lookup.bucket_lookup import NotCopied
 from braid.lake.read.lookup.copy_usage import CopyUsage
 from braid.lake.read.lookup.lookup_settings import LookupSettings
 from braid.lake.read.lookup.python_rows import Row, python_columns, python_rows
-from braid.lake.read.predicate import BoundCondition, Condition, Operator, matching_rows
+from braid.lake.read.predicate import (
+    BoundCondition,
+    Condition,
+    Operator,
+    bind_conditions,
+    matching_rows,
+)
 from braid.lake.read.scan_plan import ScanPlan, Split
 from braid.lake.read.snapshot_changes import ChangesMode
 from braid.lake.snapshots.consumer_store import ConsumerFile
@@ -240,8 +246,10 @@ __all__ += [
     "Comparison",
     "LiteralKind",
     "bind_comparisons",
+    "bind_conditions",
     "matching_rows",
     "parse_comparisons",
+    "text_after",
 ]
 
 # What reading returns.

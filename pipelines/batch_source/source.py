@@ -4,17 +4,15 @@ Spark calls these methods in other Python processes than the driver's:
 
     .load()    BraidSource.schema      the columns
     planning   BraidSource.reader      the splits; the snapshot is fixed here
-    task       TableReader.read        one split, in Arrow batches
+    task       TaskReader.read         one split, in Arrow batches
 
-Spark plans a loaded table once, with its first query, and all queries on that DataFrame read the same
-splits. Filters that queries push down are therefore not used (decision 0017): rows and columns are
-chosen where the table is loaded, by the options `where` and `columns`.
+Up to Spark 4.3.0 all queries on a loaded table share the newest plan that one of them has made, whatever their
+filters are. So rows are chosen where the table is loaded, by the option `where`. A release that keeps the plan in the
+query gets `FilteredSource`, which takes the filters of queries, if the session has them pushed down (decision 0090).
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
     DataSource,
@@ -22,28 +20,53 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
-    InputPartition,
 )
 from pyspark.sql.types import StructType
 
-from braid.lake import InvalidRequest, Problem, Split, SplitReader
+from braid.lake import InvalidRequest, Problem
 from braid.pipelines.batch_source.read_options import read_options
-from braid.pipelines.batch_source.read_plan import columns_to_read, plan_read
-from braid.pipelines.spark.spark_types import arrow_form, to_spark_batch
+from braid.pipelines.batch_source.read_plan import (
+    LoadedState,
+    ReadPlanner,
+    columns_to_read,
+    state_to_read,
+)
+from braid.pipelines.batch_source.table_reader import FilteringReader, TableReader
 from braid.pipelines.table_changes.change_reader import ChangeReader, change_columns
 from braid.pipelines.table_changes.stream_options import names_start, stream_options
 from braid.pipelines.table_sink.write_options import write_options
 from braid.pipelines.table_sink.writers import BatchWriter, StreamWriter
 
 FORMAT: Final = "braid"
+PUSHES_FILTERS: Final = "spark.sql.python.filterPushdown.enabled"
+"""The setting of Spark by which queries push filters down to Python data sources."""
+_SCAN_BUILDER: Final = "org.apache.spark.sql.execution.datasources.v2.python.PythonScanBuilder"
+"""Spark makes an object of this class for each part of a query that reads a table."""
+_KEPT_PLAN: Final = "readInfo"
+"""Its field with the plan, in releases that do not keep the plan in the table."""
 
 
 def register(session: SparkSession) -> None:
     """Register the format in a session: `session.read.format("braid")`.
 
-    The workers of the session have to be able to import this package.
+    Queries push their filters down if Spark's setting `PUSHES_FILTERS` is `true` now, and if this Spark keeps the plans of
+    queries apart. The workers of the session have to be able to import this package.
     """
-    session.dataSource.register(BraidSource)
+    is_pushed = session.conf.get(PUSHES_FILTERS, "false") == "true"
+    takes_filters = is_pushed and keeps_plans_apart(session)
+    session.dataSource.register(FilteredSource if takes_filters else BraidSource)
+
+
+def keeps_plans_apart(session: SparkSession) -> bool:
+    """Return whether a query on a loaded table reads what its own filters left in, and not what those of another one did.
+
+    False also where it cannot be told, as in a session of Spark Connect.
+    """
+    jvm = getattr(session, "_jvm", None)
+    if jvm is None:
+        return False
+    fields = jvm.java.lang.Class.forName(_SCAN_BUILDER).getDeclaredFields()
+    return _KEPT_PLAN in [field.getName() for field in fields]
 
 
 class BraidSource(DataSource):
@@ -66,8 +89,7 @@ class BraidSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader for the columns of a schema: those of `schema`, or those that `.schema(…)` names."""
-        plan = plan_read(read_options(self.options), schema)
-        return TableReader(plan.reader, schema, plan.splits)
+        return TableReader(ReadPlanner(read_options(self.options), schema), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Return the reader of the changes.
@@ -98,6 +120,31 @@ class BraidSource(DataSource):
         return StreamWriter(write_options(self.options, is_streaming=True), schema)
 
 
+class FilteredSource(BraidSource):
+    """Data source of which each query is planned by its filters, on the state that the table had when it was loaded.
+
+    Spark asks for the columns when it loads a table, and serializes the object for the queries. So it keeps the state.
+    It does not ask if it is given the columns by `.schema(…)`: then no filters are taken, because two parts of one query
+    could read two states.
+    """
+
+    _state: LoadedState | None = None
+
+    def schema(self) -> StructType:
+        """Return the columns, and fix the state to read."""
+        columns = super().schema()
+        if not names_start(self.options):
+            self._state = state_to_read(read_options(self.options))
+        return columns
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return the reader, which takes filters."""
+        if self._state is None:
+            return super().reader(schema)
+        planner = ReadPlanner(read_options(self.options), schema, self._state)
+        return FilteringReader(planner, schema)
+
+
 def _refuse_overwrite(overwrite: bool) -> None:
     if overwrite:
         problem = Problem(
@@ -108,45 +155,3 @@ def _refuse_overwrite(overwrite: bool) -> None:
         )
         message = "the format `braid` adds rows"
         raise InvalidRequest(message, problems=[problem])
-
-
-class TableReader(DataSourceReader):
-    """Reads splits. Serialized for the tasks without its splits.
-
-    Args:
-        reader: The reader of the scan.
-        schema: The schema that Spark expects.
-        splits: The splits, one for each task.
-    """
-
-    def __init__(
-        self, reader: SplitReader, schema: StructType, splits: Sequence[Split] = ()
-    ) -> None:
-        self._reader = reader
-        self._schema = schema
-        self._splits = splits
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return the serialized form: what a task needs besides its split."""
-        return TableReader, (self._reader, self._schema)
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """Return one partition for each split."""
-        return [SplitPartition(split) for split in self._splits]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a split."""
-        # Without any split Spark makes a partition of its own.
-        if not isinstance(partition, SplitPartition):
-            return
-        wanted = arrow_form(self._schema)
-        for batch in self._reader.batches(partition.value):
-            yield to_spark_batch(batch, wanted)
-
-
-class SplitPartition(InputPartition):
-    """What one task reads.
-
-    Attributes:
-        value: A split.
-    """

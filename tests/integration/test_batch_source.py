@@ -1,8 +1,10 @@
 """Tables read by Spark in real tasks: the same rows as a scan, and no more files than it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,8 +12,21 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession, functions as fn
 
-from braid.lake import AddColumn, Catalog, RenameColumn, Table, UpdateColumnType, parse_type
-from braid.pipelines.batch_source.source import register
+from braid.lake import (
+    AddColumn,
+    Catalog,
+    RenameColumn,
+    Table,
+    UpdateColumnType,
+    parse_type,
+    variants_of_json,
+)
+from braid.pipelines.batch_source.load_table import BROADCAST_MAX, load_table
+from braid.pipelines.batch_source.source import (
+    PUSHES_FILTERS,
+    FilteredSource,
+    register,
+)
 from tests.support.doc_examples import ROOT, run_python
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -39,7 +54,10 @@ TYPED = {
     "by_name": ("MAP<STRING, INT>", [("a", 1)]),
     "bag": ("MULTISET<STRING>", [("b", 2)]),
     "part": ("ROW<x INT, y ARRAY<BIGINT NOT NULL>>", {"x": 1, "y": [2]}),
+    "shape": ("VARIANT", variants_of_json(pa.array(['{"a":1}'])).to_pylist()[0]),
 }
+LEFT = ("of_day", "words", "by_name", "bag", "part", "shape")
+"""Columns whose comparisons are left to Spark."""
 
 
 @pytest.fixture
@@ -78,6 +96,23 @@ def given_parcels(day: int, ids: range, *, state: str) -> pa.Table:
     )
 
 
+@pytest.fixture
+def pushing(session: SparkSession) -> Iterator[SparkSession]:
+    """The session with filters that Spark pushes down to sources which take them."""
+    session.conf.set(PUSHES_FILTERS, "true")
+    register(session)
+    yield session
+    session.conf.unset(PUSHES_FILTERS)
+    register(session)
+
+
+@pytest.fixture
+def filtering(pushing: SparkSession) -> SparkSession:
+    """The session with a source that takes filters, whatever this Spark does with them: load a table for each query."""
+    pushing.dataSource.register(FilteredSource)
+    return pushing
+
+
 def load(session: SparkSession, table: Table, **options: object) -> DataFrame:
     """Return the table as Spark's."""
     named = {name.replace("_", "-"): str(value) for name, value in options.items()}
@@ -94,7 +129,9 @@ def scanned(table: Table, matches: Callable[[dict[str, object]], bool]) -> list[
     return sorted((row for row in table.scan().to_arrow().to_pylist() if matches(row)), key=str)
 
 
-def test_every_type_arrives_as_sparks(session: SparkSession, tmp_path: Path) -> None:
+def test_every_type_arrives_as_sparks(
+    filtering: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = Catalog(str(tmp_path)).create_table(
         "db.typed",
         columns=[("k", "INT"), *((name, kind) for name, (kind, _) in TYPED.items())],
@@ -105,12 +142,13 @@ def test_every_type_arrives_as_sparks(session: SparkSession, tmp_path: Path) -> 
     row = {"k": 1} | {name: value for name, (_, value) in TYPED.items()}
     table.write_and_commit(pa.Table.from_pylist([row, {"k": 2}], schema=schema))
 
-    frame = load(session, table).orderBy("k")
+    frame = load(filtering, table).orderBy("k")
 
     first, second = frame.collect()
     found = first.asDict(recursive=True)
-    expected = row | {"by_name": {"a": 1}, "bag": {"b": 2}}
+    expected = row | {"by_name": {"a": 1}, "bag": {"b": 2}, "shape": {"a": 1}}
     found["instant"] = found["instant"].astimezone(UTC)
+    found["shape"] = found["shape"].toPython()
     assert found == expected
     assert second.asDict() == {"k": 2} | dict.fromkeys(TYPED)
     assert dict(frame.dtypes) | {"k": "int"} == {
@@ -119,15 +157,23 @@ def test_every_type_arrives_as_sparks(session: SparkSession, tmp_path: Path) -> 
         "letters": "string", "text": "string", "three": "binary", "raw": "binary", "day": "date",
         "of_day": "time(3)", "milli": "timestamp_ntz", "micro": "timestamp_ntz",
         "instant": "timestamp", "words": "array<string>", "by_name": "map<string,int>",
-        "bag": "map<string,int>", "part": "struct<x:int,y:array<bigint>>",
+        "bag": "map<string,int>", "part": "struct<x:int,y:array<bigint>>", "shape": "variant",
     }  # fmt: skip
+    compared = [name for name in TYPED if name not in LEFT]
+    equal = reduce(and_, (fn.col(name) == fn.lit(TYPED[name][1]) for name in compared))
+    query = load(filtering, table).where(equal & fn.col("shape").isNotNull()).select("k")
+    assert query.collect() == [(1,)]
+    query.explain("formatted")
+    pushed = capsys.readouterr().out.partition("PushedFilters: [")[2].partition("\n")[0]
+    assert [name for name in compared if f"EqualTo({name}," not in pushed] == []
+    assert "IsNotNull(shape)" in pushed
 
 
 def test_one_loaded_table_serves_queries_with_different_filters(
-    session: SparkSession, parcels: Table
+    pushing: SparkSession, parcels: Table
 ) -> None:
-    """Spark plans it once: what one query leaves out would be missing from the other."""
-    frame = load(session, parcels)
+    """Where Spark keeps one plan for them all, what one query leaves out would be missing from the other."""
+    frame = load(pushing, parcels)
 
     sent = rows_of(frame.where("state = 'sent'"))
     both = frame.where("day = 1 AND id < 5").union(frame.where("day = 2 AND id > 97"))
@@ -153,6 +199,21 @@ def test_conditions_find_the_rows_of_a_full_read(session: SparkSession, parcels:
         assert rows_of(load(session, parcels, where=text)) == scanned(parcels, matches), text
 
 
+def test_filters_of_a_query_choose_its_tasks_and_rows(
+    filtering: SparkSession, parcels: Table
+) -> None:
+    cases: list[tuple[str, int, Callable[[dict[str, object]], bool]]] = [
+        ("day = 2 and id = 7", 1, lambda row: (row["day"], row["id"]) == (2, 7)),
+        ("day <=> 2 and paid is null", 2, lambda row: row["day"] == 2 and row["paid"] is None),
+        ("id in (3, 4) or day > 2", 4, lambda row: row["id"] in (3, 4)),
+        ("day < 2 and state like 's%'", 2, lambda row: row["state"] == "sent"),
+    ]
+    for text, tasks, matches in cases:
+        frame = load(filtering, parcels, split_size="1 b").where(text)
+        assert rows_of(frame) == scanned(parcels, matches), text
+        assert frame.rdd.getNumPartitions() == tasks, text
+
+
 def test_files_that_conditions_rule_out_are_no_tasks(session: SparkSession, parcels: Table) -> None:
     def tasks(**options: object) -> int:
         return load(session, parcels, split_size="1 b", **options).rdd.getNumPartitions()
@@ -161,6 +222,24 @@ def test_files_that_conditions_rule_out_are_no_tasks(session: SparkSession, parc
     assert tasks(where="day = 2") == 2
     assert tasks(where="day = 2 AND id = 7") == 1
     assert load(session, parcels, where="day = 3").count() == 0
+
+
+def test_small_tables_are_sent_to_the_tasks_of_a_join(
+    session: SparkSession, parcels: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def strategy(other: DataFrame) -> str:
+        load(session, parcels, columns="id, state").join(other, "id").explain()
+        return "broadcast" if "BroadcastHashJoin" in capsys.readouterr().out else "shuffle"
+
+    options = {"path": parcels.path, "columns": "id"}
+    assert strategy(load(session, parcels, columns="id")) == "shuffle"
+    assert (
+        strategy(load_table(session, options).where("id > 1").groupBy("id").count()) == "broadcast"
+    )
+    session.conf.set(BROADCAST_MAX, "1b")
+    large, none = load_table(session, options), load_table(session, {**options, "where": "day = 3"})
+    session.conf.unset(BROADCAST_MAX)
+    assert (strategy(large), strategy(none)) == ("shuffle", "broadcast")
 
 
 def test_a_state_is_named_by_snapshot_tag_or_time(session: SparkSession, parcels: Table) -> None:
