@@ -136,7 +136,7 @@ def _value_conditions(
 ) -> list[Condition] | None:
     """Return the conditions for a filter with values; `inner` is what it negates, or itself."""
     given: Any = getattr(inner, "value", None)
-    values: Sequence[object] = inner.value if isinstance(inner, In) else [given]
+    values: Sequence[object] = list(inner.value) if isinstance(inner, In) else [given]
     if not _are_compared_whole(values, kind):
         return None
     is_float = kind.root in _FLOATS
