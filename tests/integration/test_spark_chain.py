@@ -13,11 +13,25 @@ from pyspark.sql import SparkSession
 
 from braid.pipelines.batch_source.source import register
 from tests.support.spark_chain import SparkChain, kill_group, start_query
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-_WAIT_SECONDS = 240
+_ROUNDS = 5
+_BATCHES = 60
 _WRITERS = ("ordered", "paid")
+
+
+@contextmanager
+def writing(chain: SparkChain, *, until: int) -> Iterator[list[Process]]:
+    """Run the writers until each has written so many batches; what still runs at the end is killed."""
+    writers = [chain.writer(name, until=until) for name in _WRITERS]
+    try:
+        yield writers
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.join()
 
 
 @contextmanager
@@ -37,13 +51,22 @@ def commits_of(chain: SparkChain) -> int:
     return 0 if newest is None else newest.id
 
 
-def await_commit(chain: SparkChain, process: Popen[bytes]) -> None:
-    """Wait until the query has committed something."""
-    before, end = commits_of(chain), time.monotonic() + _WAIT_SECONDS
-    while commits_of(chain) <= before:
+def await_commit(chain: SparkChain, process: Popen[bytes], *, compacts: bool = False) -> None:
+    """Wait until the query has committed something, and meanwhile let compactions bring changes that it reads."""
+    before = commits_of(chain)
+
+    def has_committed() -> bool:
         assert process.poll() is None, "the query has ended by itself"
-        assert time.monotonic() < end, "the query commits nothing"
-        time.sleep(0.05)
+        if compacts:
+            chain.a.table.compact(full=False)
+        return commits_of(chain) > before
+
+    wait_until(has_committed, every_s=0.2, what=lambda: f"the query commits nothing after {before}")
+
+
+def await_batches(chain: SparkChain, count: int) -> None:
+    """Wait until the writers have written so many batches."""
+    wait_until(lambda: chain.written() >= count, every_s=0.05)
 
 
 def killed_writer(writer: Process, delay_s: float) -> None:
@@ -84,23 +107,27 @@ def test_a_chain_whose_processes_are_killed(spark: SparkSession, tmp_path: Path)
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_chain_of_thirty_kills(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """Ten kills for each seed: of the query at a random moment of its start or its work, each with one of a writer."""
-    chain = SparkChain(directory=tmp_path, batches=400)
+    """Ten kills for each seed: of the query at a random moment of its start or its work, each with one of a writer.
+
+    Every round has batches of its own, so that there is always something to write and to read.
+    """
+    chain = SparkChain(directory=tmp_path, batches=_ROUNDS * _BATCHES)
     draws = random.Random(seed)
     print(f"seed {seed}")
     register(spark)
 
-    for _ in range(5):
-        writers = [chain.writer(name) for name in _WRITERS]
-        with running(chain, tmp_path / "work") as process:
+    for number in range(1, _ROUNDS + 1):
+        goal = chain.written() + draws.randint(1, _BATCHES - 1)
+        with (
+            writing(chain, until=number * _BATCHES) as writers,
+            running(chain, tmp_path / "work") as process,
+        ):
+            await_batches(chain, goal)
+            killed_writer(draws.choice(writers), draws.uniform(0, 0.05))
             if draws.random() < 0.7:
-                await_commit(chain, process)
-            killed_writer(draws.choice(writers), draws.uniform(0, 2))
+                await_commit(chain, process, compacts=True)
             chain.a.table.compact(full=draws.random() < 0.3)
             time.sleep(draws.uniform(0, 3))
             kill_group(process)
-        for writer in writers:
-            writer.kill()
-            writer.join()
 
     end_chain(chain, spark)

@@ -82,11 +82,17 @@ class SparkChain:
             directory=self.directory, name="shop.b", spec=_B, streams={"sums": {}}
         )
 
-    def writer(self, stream: str) -> multiprocessing.Process:
-        """Start a process that writes what a stream has not written yet."""
+    def writer(self, stream: str, *, until: int | None = None) -> multiprocessing.Process:
+        """Start a process that writes what a stream has not written yet.
+
+        Args:
+            stream: The stream.
+            until: How many batches there are then; None: all.
+        """
         context = multiprocessing.get_context("fork")
         process = context.Process(
-            target=write_batches, args=(self.a.warehouse, stream, self.batches)
+            target=write_batches,
+            args=(self.a.warehouse, stream, self.batches if until is None else until),
         )
         process.start()
         return process  # type: ignore[return-value]
