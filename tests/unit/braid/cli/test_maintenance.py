@@ -124,12 +124,15 @@ def test_the_service_ends_with_a_signal_and_prints_its_counts(
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as service:
-        for _ in range(3):
-            write(table, commits=2)
-            wait_until(lambda: max(table.runs_per_bucket().values()) < 3)
-        # To the whole group, as a terminal and a service manager do.
-        os.killpg(service.pid, number)
-        output, _ = service.communicate(timeout=PATIENCE_S)
+        try:
+            for _ in range(3):
+                write(table, commits=2)
+                wait_until(lambda: max(table.runs_per_bucket().values()) < 3)
+            # To the whole group, as a terminal and a service manager do.
+            os.killpg(service.pid, number)
+            output, _ = service.communicate(timeout=PATIENCE_S)
+        finally:
+            service.kill()  # it runs on if it was waited for in vain
 
     assert service.returncode == 0
     assert output.startswith("shop.orders: ")
