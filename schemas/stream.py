@@ -50,7 +50,7 @@ ConditionText: TypeAlias = Annotated[
 
 
 SPARK_TOPIC: Final = "(spark)"
-"""What stands for the topic of a stream that Spark feeds; no Kafka topic can have this name."""
+"""Stand-in for the topic of a stream that Spark feeds; no Kafka topic can have this name."""
 
 
 class StreamSource(StrEnum):

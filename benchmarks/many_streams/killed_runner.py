@@ -107,7 +107,6 @@ def measure(*, streams: int, running: int, seconds: float, trigger_ms: int) -> d
         bed.start_service()
         topics = [f"live{number:02d}" for number in range(running)]
         bed.broker.create_topics(dict.fromkeys(topics, 1))
-        tables = {_key(topic): _registered(bed, topic, trigger_ms) for topic in topics}
         assignments = AssignmentStore(file_io, warehouse, clock)
 
         def streams_of(name: str) -> set[str]:
@@ -116,6 +115,9 @@ def measure(*, streams: int, running: int, seconds: float, trigger_ms: int) -> d
             return set() if member is None else set(found.streams_of(member.owner))
 
         runners = {name: bed.start_runner(name=name) for name in (_DEAD, _KEPT)}
+        bed.wait_until(lambda: len(assignments.read().value.runners) == len(runners))
+        # Afterwards, so that the two share the streams.
+        tables = {_key(topic): _registered(bed, topic, trigger_ms) for topic in topics}
         bed.wait_until(lambda: all(len(streams_of(name)) == running / 2 for name in runners))
         with _Messages(bed.broker.bootstrap_servers, topics):
             before = _Commits(tables)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -18,6 +18,8 @@ from braid.pipelines.spark.target import SparkTarget
 CLUSTER_WORKERS: Final = 4
 """Tasks of a command that a cluster runs at once, unless an option says otherwise."""
 _GRACE_SECONDS: Final = 30.0
+
+_Pool = TypeVar("_Pool", SparkPool, SingleTasks)
 
 
 @contextmanager
@@ -35,12 +37,11 @@ def spark_pool(
         LakeError: Executors do not come, or cannot run this code.
     """
     tasks = parallel or CLUSTER_WORKERS
-    with _session(target, "braid-compaction", warehouse=warehouse, cores=tasks) as session:
-        pool = SparkPool(session.sparkContext, parallel=tasks)
-        try:
-            yield pool
-        finally:
-            pool.close(grace_s=_GRACE_SECONDS)
+    with (
+        _session(target, "braid-compaction", warehouse=warehouse, cores=tasks) as session,
+        _closing(SparkPool(session.sparkContext, parallel=tasks)) as pool,
+    ):
+        yield pool
 
 
 @contextmanager
@@ -58,12 +59,11 @@ def spark_tasks(
         LakeError: Executors do not come, or cannot run this code.
     """
     tasks = parallel or CLUSTER_WORKERS
-    with _session(target, "braid-backfill", warehouse=warehouse, cores=tasks) as session:
-        pool = SingleTasks(session.sparkContext, parallel=tasks, name="backfill")
-        try:
-            yield pool
-        finally:
-            pool.close(grace_s=_GRACE_SECONDS)
+    with (
+        _session(target, "braid-backfill", warehouse=warehouse, cores=tasks) as session,
+        _closing(SingleTasks(session.sparkContext, parallel=tasks, name="backfill")) as pool,
+    ):
+        yield pool
 
 
 @contextmanager
@@ -80,6 +80,15 @@ def spark_spread(target: SparkTarget, *, warehouse: str) -> Iterator[Spread]:
     cores = CLUSTER_WORKERS
     with _session(target, "braid-orphans", warehouse=warehouse, cores=cores) as session:
         yield SparkSpread(session.sparkContext, parallel=cores)
+
+
+@contextmanager
+def _closing(pool: _Pool) -> Iterator[_Pool]:
+    """Close a pool at the end of the block; tasks that have begun get some time."""
+    try:
+        yield pool
+    finally:
+        pool.close(grace_s=_GRACE_SECONDS)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from typing import Final
 
 _HALF_LIFE_MS: Final = 60_000
-"""What was measured this long ago counts half."""
+"""Age at which a measurement counts half."""
 
 _MEASURED_MS_MIN: Final = 60_000
 """A query that starts reads a backlog, and warms up: only after this time its load says something about the next minutes."""

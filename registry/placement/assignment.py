@@ -24,7 +24,7 @@ from pydantic import ConfigDict, Field
 from braid.schemas import Contract
 
 TTL_MS: Final = 15_000
-"""How long a runner is alive without another heartbeat, milliseconds, unless it says otherwise."""
+"""Time for which a runner is alive without another heartbeat, milliseconds, unless it says otherwise."""
 
 
 class PlaceState(StrEnum):

@@ -10,7 +10,7 @@ from braid.registry.store.leases import Lease, LeaseStore
 from braid.registry.store.operations import lease_name, table_of
 
 LEASE_MS: Final = 15_000
-"""How long others wait for a process that has ended."""
+"""Time that others wait for a process that has ended."""
 
 
 @contextmanager
