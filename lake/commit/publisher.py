@@ -43,7 +43,7 @@ Otherwise the other snapshots decide:
   expiry: an expiry leaves nothing below what it removed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from typing import TypeVar
@@ -254,9 +254,10 @@ class SnapshotPublisher:
             if not is_rolled_back:
                 return PublishOutcome.PUBLISHED
         else:
-            is_link = self._is_built_on(
-                snapshot, above=[n for n in ids if n > snapshot.id], is_marked=is_marked
-            )
+            is_link = self._is_built_on(snapshot, newest_id=max(ids), is_marked=is_marked)
+            if not is_link and not is_marked and self._rollback_marker.exists():
+                # It began after the look for its marker, and what it removes looks like a hole of expiry.
+                return self._classify(snapshot, previous)
             if is_link is not None:
                 return PublishOutcome.PUBLISHED if is_link else PublishOutcome.DETACHED
             # Another engine's snapshot above names no predecessor, and a commit without rows leaves no
@@ -276,29 +277,28 @@ class SnapshotPublisher:
         hint = self._snapshots.read_hint(self._paths.latest_hint)
         return hint is not None and hint > snapshot.id
 
-    def _is_built_on(
-        self, snapshot: Snapshot, *, above: Sequence[int], is_marked: bool
-    ) -> bool | None:
+    def _is_built_on(self, snapshot: Snapshot, *, newest_id: int, is_marked: bool) -> bool | None:
         """Return whether the newest snapshot was built on `snapshot`; None where that is unknown.
+
+        Each snapshot is asked for by its id: a listing may have a snapshot without one below it that came
+        while the listing ran, and that is no hole.
 
         Args:
             snapshot: A snapshot that we created.
-            above: Ids of the snapshots above it, ascending, at least one.
+            newest_id: Id of the newest snapshot, above the other.
             is_marked: The table has the marker of a rollback, so there may be a gap among them.
         """
-        assert above, "without a snapshot above there is no link to follow"
+        assert newest_id > snapshot.id, "without a snapshot above there is no link to follow"
         rollback = self._rollback_marker.read() if is_marked else None
-        if not is_marked and len(above) != above[-1] - snapshot.id:
-            # Ids are missing in between, and expiry removes from the low end: the file lies below
-            # the hole. If it is gone itself, it may have been part of the chain and have expired.
-            return False if self._is_ours(snapshot) else None
         below = snapshot
-        for number in above:
+        for number in range(snapshot.id + 1, newest_id + 1):
             if rollback is not None and rollback.target.is_of(below):
                 return True  # the rollback keeps it, and removes only what was built on it
-            found = self._snapshots.find(number) if number == below.id + 1 else None
+            found = self._snapshots.find(number)
             if found is None:
-                return None  # below a gap, or the next one has just been deleted
+                # Expiry removes from the low end: the file lies below a hole. If it is gone itself, it may
+                # have been part of the chain and have expired.
+                return False if not is_marked and self._is_ours(snapshot) else None
             is_link = follows(found, below)
             if not is_link:
                 return is_link

@@ -248,8 +248,7 @@ class TableReader:
         Raises:
             ManifestGone: The snapshot has expired meanwhile.
         """
-        above = min((n for n in self.snapshots.list_ids() if n > snapshot_id), default=None)
-        successor = None if above is None else self.snapshots.find(above)
+        successor = self.snapshots.find_above(snapshot_id)
         if successor is None:
             return False
         held = set(self._live.by_identity(successor))

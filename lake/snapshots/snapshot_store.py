@@ -111,6 +111,20 @@ class SnapshotStore:
             raise CorruptData(message)
         return snapshot
 
+    def find_above(self, snapshot_id: int) -> Snapshot | None:
+        """Return the next existing snapshot above an id, or None if there is none.
+
+        Raises:
+            CorruptData: Its file cannot be read.
+        """
+        # A listing may have a later snapshot without this one, if both came while it ran.
+        found = self.find(snapshot_id + 1)
+        if found is not None:
+            return found
+        above = (number for number in self.list_ids() if number > snapshot_id)
+        listed = (self.find(number) for number in above)
+        return next((snapshot for snapshot in listed if snapshot is not None), None)
+
     def commit_time_ms(self, snapshot: Snapshot) -> int:
         """Return when a snapshot was committed, milliseconds since 1970 UTC, even if its time is wrong.
 
@@ -131,7 +145,11 @@ class SnapshotStore:
         return self._file_io.exists(self._paths.snapshot(snapshot_id))
 
     def list_ids(self) -> list[int]:
-        """Return all ids in ascending order. Costs one listing, so a commit avoids it."""
+        """Return all ids in ascending order. Costs one listing, so a commit avoids it.
+
+        Of snapshots that come while the listing runs any may be absent, so a missing id is no proof of a gap:
+        `exists` is.
+        """
         return listed_ids(self._file_io, self._paths.snapshot_dir, SNAPSHOT_PREFIX)
 
     def _latest_id_from(self, known: int | None) -> int | None:

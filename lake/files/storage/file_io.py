@@ -135,7 +135,11 @@ class FileIO(Protocol):
         ...
 
     def list(self, path: str) -> list[FileStatus]:
-        """Return the direct children of a directory in the order of their names; [] when absent."""
+        """Return the direct children of a directory in the order of their names; [] when absent.
+
+        Each file that is created or deleted while the listing runs is in it or not, whatever became of others
+        at that time: the second of two new files may be listed without the first.
+        """
         ...
 
     def list_tree(self, path: str) -> Sequence[FileStatus]:

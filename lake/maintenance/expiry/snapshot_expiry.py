@@ -139,7 +139,9 @@ class SnapshotExpiry:
             return False  # another expiry was faster
         with corrupt_at(path):
             snapshot = parse_snapshot(data)
-        successor = self._successor(snapshot_id)
+        # The next id may be missing, because an interrupted rollback leaves a gap. Files that the missing
+        # snapshots deleted are left to orphan cleaning.
+        successor = self._snapshots.find_above(snapshot_id)
         if successor is None:
             return None
         assert successor.id > snapshot_id, "a successor is above"
@@ -175,19 +177,6 @@ class SnapshotExpiry:
         self.removal.remove_metadata(removable.metadata)
         self.removal.check()
         return is_removed
-
-    def _successor(self, snapshot_id: int) -> Snapshot | None:
-        """Return the next existing snapshot above an id; None if there is none.
-
-        The next id may be missing, because an interrupted rollback leaves a gap. Files that the missing
-        snapshots deleted are left to orphan cleaning.
-        """
-        successor = self._snapshots.find(snapshot_id + 1)
-        if successor is not None:
-            return successor
-        above = (number for number in self._snapshots.list_ids() if number > snapshot_id)
-        found = (self._snapshots.find(number) for number in above)
-        return next((snapshot for snapshot in found if snapshot is not None), None)
 
     def _unreferenced_without(
         self, snapshot: Snapshot, successor: Snapshot, newest: NewestState

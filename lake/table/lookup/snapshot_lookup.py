@@ -391,7 +391,7 @@ class SnapshotLookup:
         with (
             table_error_context(self.identifier),
             self.held(),
-            ThreadPoolExecutor(copy_threads()) as pool,
+            ThreadPoolExecutor(copy_threads(), thread_name_prefix="copy") as pool,
         ):
             futures = [pool.submit(load) for load in loads]
             try:

@@ -1,5 +1,6 @@
 """Every answer of storage, and a missing one, leads to one certain outcome or to a reported doubt."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from braid.lake.files.storage.memory import MemoryFileIO
 from braid.lake.format.snapshot import Snapshot, serialize_snapshot
 from braid.lake.snapshots.lineage import lineage_properties
 from braid.lake.snapshots.removed_history import RemovedHistory
+from braid.lake.snapshots.rollback_marker import RollbackMarker
 from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.faulty_file_io import FaultyFileIO
@@ -183,6 +185,40 @@ def test_all_above_have_to_be_built_on_it(bed: Bed) -> None:
     second = replace(bed.mine, id=5, properties=lineage_properties(bed.mine))
 
     assert without_what_it_followed(bed, first, second) is PublishOutcome.DETACHED
+
+
+def overtaken_while(bed: Bed, listing: Callable[[], None]) -> tuple[Snapshot, Snapshot]:
+    """Return the two snapshots above ours: both come after it, the first by `listing`, after the directory was listed."""
+    first = replace(
+        bed.mine, id=4, delta_manifest_list="4", properties=lineage_properties(bed.mine)
+    )
+    second = replace(bed.mine, id=5, properties=lineage_properties(first))
+
+    def before(number: int, called: str, path: str) -> None:
+        if called == "read_bytes" and path == bed.paths.latest_hint:
+            bed.put(second)
+            bed.inner.overwrite(bed.paths.latest_hint, b"5")
+
+    def after(number: int, called: str, path: str) -> None:
+        if called == "list":
+            listing()
+
+    bed.file_io.before, bed.file_io.after = before, after
+    return first, second
+
+
+def test_a_snapshot_that_a_listing_misses_is_no_hole(bed: Bed) -> None:
+    """Entries of a directory come in no order of time: the later of two new ones may be listed alone."""
+    first, _ = overtaken_while(bed, listing=lambda: bed.put(first))
+
+    assert bed.publish() is PublishOutcome.PUBLISHED
+
+
+def test_the_gap_of_a_rollback_that_begins_meanwhile_is_no_hole(bed: Bed) -> None:
+    marker = RollbackMarker(bed.inner, bed.paths)
+    _, second = overtaken_while(bed, listing=lambda: marker.put(target=bed.mine, newest=second))
+
+    assert bed.publish() is PublishOutcome.PUBLISHED
 
 
 def test_another_snapshot_in_place_of_the_previous_one_is_no_proof(bed: Bed) -> None:

@@ -106,6 +106,19 @@ def test_temporary_files_are_no_snapshots() -> None:
     assert store.latest_id() == 1
 
 
+def test_the_next_snapshot_above_costs_a_listing_only_after_a_gap() -> None:
+    inner = MemoryFileIO()
+    given_snapshots(inner, 5, 8, 9)
+    file_io = FaultyFileIO(inner)
+    store = SnapshotStore(file_io, PATHS)
+
+    assert store.find_above(8) == replace(SNAPSHOT, id=9)
+    assert "list" not in [method for method, _ in file_io.calls]
+    assert store.find_above(5) == replace(SNAPSHOT, id=8)
+    assert store.find_above(1) == replace(SNAPSHOT, id=5)
+    assert store.find_above(9) is None
+
+
 def test_an_expired_snapshot_is_refused_with_those_that_are_kept() -> None:
     store = given_snapshots(MemoryFileIO(), 5, 6)
 

@@ -24,7 +24,7 @@ SPEC = {
 }
 
 
-_PLAIN = ("is_off", "fails_once", "opened_by_follower", "callers", "clock")
+_PLAIN = ("is_off", "fails_once", "opened_by_follower", "opened_by_copies", "callers", "clock")
 
 
 class Storage(MemoryFileIO):
@@ -36,6 +36,8 @@ class Storage(MemoryFileIO):
         self.fails_once = False
         self.opened_by_follower = threading.Event()
         self.opened_by_follower.set()
+        self.opened_by_copies = threading.Event()
+        self.opened_by_copies.set()
         self.callers: set[str] = set()
 
     def __getattribute__(self, name: str) -> Any:
@@ -53,6 +55,8 @@ class Storage(MemoryFileIO):
             raise ValueError(message)
         if caller.startswith("follow ") and name == "open_input":
             self.opened_by_follower.wait()
+        if caller.startswith("copy") and name == "open_input":
+            self.opened_by_copies.wait()
         return found
 
 
@@ -146,13 +150,13 @@ def test_a_snapshot_that_a_request_has_served_first_gets_its_copies_later(
     table = table_of(storage, clock)
     write(table, id=1, paid=10)
     wait_until(lambda: paid(served) == 10 and is_ready(app))
-    storage.opened_by_follower.clear()
+    storage.opened_by_copies.clear()
     write(table, id=1, paid=20)
     answer = served.get(f"{ROWS}?id=9&min_snapshot=2")  # no file may have this key
     assert (answer.status_code, snapshot_id(app)) == (404, 2)
     assert copied_columns(app) == ()
 
-    storage.opened_by_follower.set()
+    storage.opened_by_copies.set()
 
     wait_until(lambda: is_ready(app))
 
