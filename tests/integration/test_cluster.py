@@ -19,13 +19,17 @@ from kafka import KafkaProducer
 
 from braid.demo.broker import KafkaBroker
 from braid.demo.s3_server import S3Server
-from braid.lake import Catalog
+from braid.lake import Catalog, SystemClock
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import StreamDefinition, TableSpec
 from tests.support.chaos.plan import CLUSTER_DECK, chaos_plan
 from tests.support.chaos.run import ChaosOutcome, run_chaos
 from tests.support.doc_examples import ROOT
 from tests.support.s3_storage import s3_file_io
 from tests.support.standalone_cluster import StandaloneCluster
 from tests.support.waiting import PATIENCE_S
+from tests.unit.backfill.bed import PARCELS
 
 pytestmark = [
     pytest.mark.integration,
@@ -46,6 +50,7 @@ SPECULATION = {
 """Tasks that take long run twice."""
 
 
+TOPIC_ROWS = ({"id": 1, "version": 2, "city": "Linz"}, {"id": 3, "version": 1, "city": "Wels"})
 SECRETS = ("s3cr3t-of-the-store", "s3cr3t-of-kafka")
 
 
@@ -65,12 +70,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneClus
 def test_a_lost_executor_leaves_orphans_alone_and_nobody_sees_secrets(
     cluster: StandaloneCluster, kafka: KafkaBroker, s3_server: S3Server, tmp_path: Path
 ) -> None:
-    """An executor dies when its files are written; then the others compact the table, and delete what was left."""
+    """An executor dies when its files are written; then the others compact the table, delete what was left, and backfill."""
     (tmp_path / "events").mkdir()
     kafka.create_topics({"cluster-secrets": 1})
     with kafka_producer(kafka) as producer:
-        for value in (b"a", b"b"):
-            producer.send("cluster-secrets", value)
+        for value in TOPIC_ROWS:
+            producer.send("cluster-secrets", orjson.dumps(value))
     catalog = Catalog(s3_server.warehouse, file_io=s3_file_io(s3_server))
     table = catalog.create_table(
         "cluster.compacted",
@@ -80,7 +85,13 @@ def test_a_lost_executor_leaves_orphans_alone_and_nobody_sees_secrets(
     )
     rows = {"k": pa.array(range(60), pa.int32()), "v": pa.array([1] * 60, pa.int32())}
     table.write_and_commit(pa.table(rows))
-    bed = (kafka.bootstrap_servers, "cluster-secrets", s3_server.warehouse, table.identifier)
+    register_parcels(s3_server)
+    files = f"{s3_server.warehouse}/older-parcels"
+    s3_file_io(s3_server).write_new(f"{files}/a.csv", b"id,version,city\n1,1,Graz\n2,2,Graz\n")
+    bed = (
+        *(kafka.bootstrap_servers, "cluster-secrets", s3_server.warehouse, table.identifier),
+        *("cluster.parcels/s", files),
+    )
 
     done = run_program(
         "tests.support.cluster_driver",
@@ -90,7 +101,7 @@ def test_a_lost_executor_leaves_orphans_alone_and_nobody_sees_secrets(
 
     assert done.returncode == 0, f"{done.stderr}{cluster.log_tails()}"
     shown = orjson.loads(done.stdout)
-    assert sorted(shown["read"]) == [["a", SECRETS[0]], ["b", SECRETS[0]]]
+    assert sorted(shown["read"]) == [[orjson.dumps(row).decode(), SECRETS[0]] for row in TOPIC_ROWS]
     assert shown["executors"]["lost"] == 1
     assert shown["executors"]["last_lost_reason"]
     assert shown["errors"] == ["None", "None"]
@@ -101,8 +112,15 @@ def test_a_lost_executor_leaves_orphans_alone_and_nobody_sees_secrets(
     assert set(table.runs_per_bucket().values()) == {1}
     found = table.scan().to_arrow().sort_by("k")
     assert found["v"].to_pylist() == [7] * 50 + [1] * 10
+    parcels = catalog.table("cluster.parcels").scan(columns=["id", "version", "city"]).to_arrow()
+    assert sorted(tuple(row.values()) for row in parcels.to_pylist()) == [
+        (1, 2, "Linz"),
+        (2, 2, "Graz"),
+        (3, 1, "Wels"),
+    ]
     log = "".join(path.read_text() for path in tmp_path.rglob("events/**/*") if path.is_file())
     assert "SparkListenerJobEnd" in log
+    assert "backfill of cluster.parcels to 50.0%" in log
     assert "spark.executorEnv.STORE_KEY" in shown["pages"][0]
     everything = [log, *shown["pages"], shown["command"], done.stderr, cluster.log_tails()]
     assert not [secret for secret in SECRETS if any(secret in text for text in everything)]
@@ -181,6 +199,16 @@ def test_the_demo_runs_on_a_cluster(cluster: StandaloneCluster) -> None:
 
     assert done.returncode == 0, f"{done.stdout}{done.stderr}{cluster.log_tails()}"
     assert "wrong values: 0" in done.stdout
+
+
+def register_parcels(server: S3Server) -> None:
+    """Register the table `cluster.parcels` with the stream `s`, for backfills."""
+    file_io, clock = s3_file_io(server), SystemClock()
+    catalog = Catalog(server.warehouse, file_io=file_io)
+    registrar = Registrar(RegistryStore(file_io, server.warehouse, clock), catalog, clock)
+    registrar.put_table("cluster", "parcels", TableSpec.model_validate(PARCELS))
+    definition = StreamDefinition.model_validate({"topic": "cluster-secrets"})
+    registrar.put_stream("cluster.parcels", "s", definition)
 
 
 def bare_python() -> Path:

@@ -1,6 +1,6 @@
-"""Driver of a test on a cluster, as a program: reads, writes, compacts and cleans up on executors, and prints what it saw as JSON.
+"""Driver of a test on a cluster, as a program: reads, writes, compacts, cleans up and backfills on executors, and prints what it saw as JSON.
 
-    python -m tests.support.cluster_driver MASTER ARCHIVE EVENTS SERVERS TOPIC WAREHOUSE TABLE KEY PASSWORD
+    python -m tests.support.cluster_driver MASTER ARCHIVE EVENTS SERVERS TOPIC WAREHOUSE TABLE STREAM FILES KEY PASSWORD
 
 Executors get its functions by value, because it is the main module, and they do not have the tests.
 """
@@ -12,6 +12,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ import pyarrow as pa
 from pyspark import SparkContext, TaskContext
 from pyspark.sql import SparkSession, functions
 
+from braid.cli.arguments import known_clusters
+from braid.cli.backfill import BackfillArguments, backfill
 from braid.lake import (
     Catalog,
     SystemClock,
@@ -35,6 +38,7 @@ from braid.pipelines.spark.bucket_pool import SparkPool
 from braid.pipelines.spark.cluster_session import cluster_session
 from braid.pipelines.spark.executor_watch import ExecutorWatch
 from braid.pipelines.spark.session import jvm_process_id
+from braid.pipelines.spark.single_tasks import SingleTasks
 from braid.pipelines.spark.spread_paths import SparkSpread
 from braid.pipelines.spark.target import SparkTarget
 from tests.support.waiting import wait_until
@@ -53,7 +57,8 @@ _VARIABLE = "STORE_KEY"
 
 def main() -> None:
     """Do it."""
-    master, archive, events, servers, topic, warehouse, identifier, key, password = sys.argv[1:]
+    master, archive, events, servers, topic, warehouse, identifier = sys.argv[1:8]
+    stream, files, key, password = sys.argv[8:]
     target = SparkTarget(
         master=master,
         archive=Path(archive),
@@ -75,6 +80,8 @@ def main() -> None:
         spread = SparkSpread(session.sparkContext, parallel=2)
         report = table.clean_orphans(min_age_ms=0, delete=True, spread=spread)
         shown["orphans"] = [one.path for one in report.files]
+        _backfill(session.sparkContext, warehouse, stream, source=files)
+        _backfill(session.sparkContext, warehouse, stream, **_two_records(servers, topic))
         shown["pages"] = _pages(session.sparkContext)
         shown["command"] = Path(f"/proc/{jvm_process_id(session)}/cmdline").read_text()
     sys.stdout.write(orjson.dumps(shown).decode())
@@ -108,6 +115,33 @@ def _write_and_die(_: Iterable[int], *, table: Table, rows: pa.Table) -> Iterato
         os.kill(int(executor), signal.SIGKILL)
         time.sleep(600)
     yield serialize_messages(writer.prepare_commit().messages)
+
+
+def _backfill(context: SparkContext, warehouse: str, stream: str, **source: Any) -> None:
+    """Backfill a stream from a source, whose parts are tasks."""
+    table, _, name = stream.partition("/")
+    arguments = BackfillArguments(
+        identifier=table,
+        stream=name,
+        name="-".join(source)[:20],
+        rejects=Path(os.devnull),
+        **source,
+    )
+    tasks = SingleTasks(context, parallel=2, name="backfill")
+    with redirect_stdout(sys.stderr):
+        backfill(warehouse, arguments, new_pool=lambda: nullcontext(tasks))
+    tasks.close()
+
+
+def _two_records(servers: str, topic: str) -> dict[str, Any]:
+    """Return the arguments of a backfill from two records of a topic, each of which is a part."""
+    return {
+        "topic": topic,
+        "from_offsets": "0:0",
+        "to_offsets": "0:2",
+        "clusters": known_clusters(None, kafka=servers),
+        "rows_per_commit": 1,
+    }
 
 
 def _executors(watch: ExecutorWatch) -> dict[str, Any]:

@@ -18,20 +18,14 @@ import pyspark
 
 from braid.demo.ports import free_port
 from braid.demo.processes import ChildProcess, Supervisor
+from braid.pipelines.spark.class_archive import archive_options
 from braid.pipelines.spark.environment_archive import make_environment_archive
+from braid.pipelines.spark.jars import resolve
 from tests.support.waiting import PATIENCE_S, wait_until
 
 _HOME: Final = Path(pyspark.__file__).parent
 _JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
-_DAEMONS: Final = (
-    f"{_JVM} -Dspark.deploy.maxExecutorRetries=-1 -Dspark.worker.ui.retainedExecutors=100"
-)
-_SESSION: Final = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData",
-}
+_DAEMONS: Final = "-Dspark.deploy.maxExecutorRetries=-1 -Dspark.worker.ui.retainedExecutors=100"
 _EXECUTOR: Final = b"CoarseGrainedExecutorBackend"
 
 
@@ -65,11 +59,22 @@ class StandaloneCluster:
         self._conf = dict(conf or {})
         self._master: ChildProcess | None = None
         self._workers: list[ChildProcess | None] = [None] * workers
+        # With the jars of a driver first, the classes of a driver's archive are found in the class path.
+        jars = resolve(["spark"])["spark"]
+        self._class_path = os.pathsep.join(map(str, jars))
+        self._jvm = " ".join([_JVM, *archive_options(jars)])
 
     @property
     def options(self) -> tuple[str, ...]:
         """The options by which a command uses the cluster, and ships its code to it."""
-        settings = {**_SESSION, **self._conf}
+        settings = {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.executor.memory": "512m",
+            "spark.executor.extraClassPath": self._class_path,
+            "spark.executor.extraJavaOptions": self._jvm,
+            **self._conf,
+        }
         conf = [f"--conf={key}={value}" for key, value in settings.items()]
         return (
             f"--master={self.master}",
@@ -178,7 +183,8 @@ class StandaloneCluster:
         environment = {
             "SPARK_HOME": str(_HOME),
             "SPARK_DAEMON_MEMORY": "192m",
-            "SPARK_DAEMON_JAVA_OPTS": _DAEMONS,
+            "SPARK_DAEMON_CLASSPATH": self._class_path,
+            "SPARK_DAEMON_JAVA_OPTS": f"{self._jvm} {_DAEMONS}",
             "SPARK_LOCAL_IP": "127.0.0.1",
             # Not the checkout, and not the driver's program for workers.
             "PYTHONPATH": "",

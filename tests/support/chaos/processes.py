@@ -6,7 +6,7 @@ Every part is the real one. A part that ended on purpose is started again; one t
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from braid.demo.s3_server import S3Server
 from tests.support.chaos.plan import Target
 from tests.support.chaos.streams import CLUSTER, IDENTIFIER
 from tests.support.standalone_cluster import StandaloneCluster
+from tests.support.waiting import wait_until
 
 _TIMEOUT_S: Final = 600.0
 
@@ -120,6 +121,8 @@ class Processes:
             return "broker"
         if self.cluster is not None and target in (Target.EXECUTOR, Target.WORKER):
             return self._kill_of_cluster(self.cluster, target, drawn)
+        if self.cluster is not None and target is Target.DRIVER:
+            self._wait_for(lambda: self._of(target, drawn), f"no {target} comes")
         found = self._of(target, drawn)
         if not found:
             return f"no {target} is there"
@@ -146,6 +149,8 @@ class Processes:
 
     def _kill_of_cluster(self, cluster: StandaloneCluster, target: Target, drawn: int) -> str:
         number = drawn % 2
+        # The loss of a machine without an executor would show nothing.
+        self._wait_for(lambda: cluster.executors(number), f"no executor comes to worker {number}")
         found = cluster.executors(number)
         if target is Target.EXECUTOR:
             cluster.kill_executor(number)
@@ -153,6 +158,13 @@ class Processes:
             cluster.kill_worker(number)
             cluster.start_worker(number)
         return f"{target} {number} with executors {found}"
+
+    def _wait_for(self, is_there: Callable[[], object], message: str) -> None:
+        def is_so() -> object:
+            self.keep()
+            return is_there()
+
+        wait_until(is_so, every_s=0.1, what=lambda: f"{message}\n{self.log_tails()}")
 
     def pause(self, target: Target, drawn: int, *, milliseconds: int) -> str:
         """Stop a part by SIGSTOP for a while; return what was stopped."""

@@ -218,8 +218,9 @@ class _Run:
         self._wait_for(ends)
         for stream in STREAMS:
             self._declare(stream, is_mended=True)
+        asked = {stream: self._ask_for_replay(stream) for stream in STREAMS}
         for stream in STREAMS:
-            self._replay_large(stream)
+            self._await_replay(stream, asked[stream])
         self._check_open(records[PAYMENTS])
         self._check_read_again()
         self._note_executors()
@@ -238,9 +239,12 @@ class _Run:
 
         wait_until(has_read_all, every_s=0.3, what=lambda: f"{self._watch.look()}, expected {ends}")
 
-    def _replay_large(self, stream: str) -> None:
+    def _ask_for_replay(self, stream: str) -> object:
+        path = f"/streams/{stream}/dead-letters/replay"
+        return self._control.post(path, {"reasons": ["too_large"]})
+
+    def _await_replay(self, stream: str, asked: object) -> None:
         path = f"/streams/{stream}/dead-letters"
-        asked = self._control.post(f"{path}/replay", {"reasons": ["too_large"]})
         results: list[dict[str, Any]] = []
 
         def has_ended() -> bool:
