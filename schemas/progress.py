@@ -30,15 +30,15 @@ class StreamState(StrEnum):
 
 
 class StreamFailure(Contract):
-    """The failure that keeps a stream from running.
+    """The failure that keeps a stream from running; in a crash loop the newest one, also while the stream is STARTING or RUNNING.
 
     Attributes:
         cause: The cause in one line.
         errors: The problems that a person has to fix; empty for a temporary failure.
         since_ms: Time of the first of the consecutive failures, milliseconds since the epoch, UTC.
         attempts: Consecutive failures, without a commit in between.
-        next_attempt_ms: Time of the next attempt, milliseconds since the epoch, UTC; None: the next attempt
-            needs a lifecycle verb or another declaration.
+        next_attempt_ms: Time of the next attempt, milliseconds since the epoch, UTC; None: it is under way, or, if
+            the stream is FAILED, needs a lifecycle verb or another declaration.
         crash_loop: Whether five starts within ten minutes have failed without a commit. The runner tries on.
     """
 

@@ -74,15 +74,15 @@ class BackfillStatus(Contract):
 
 
 class FailureView(Contract):
-    """The failure that keeps a stream from running.
+    """The failure that keeps a stream from running; in a crash loop the newest one, also while the stream is STARTING or RUNNING.
 
     Attributes:
         cause: The cause in one line.
         errors: The problems to fix; empty for a temporary failure.
         since: Time of the first of the consecutive failures, ISO 8601, UTC.
-        attempts: Consecutive failures.
-        next_attempt_at: Time of the next attempt, ISO 8601, UTC; None: the next attempt needs one of the
-            verbs `start`, `resume` and `restart`, or another declaration of the stream.
+        attempts: Consecutive failures, without a commit in between.
+        next_attempt_at: Time of the next attempt, ISO 8601, UTC; None: it is under way, or, if the stream is FAILED,
+            needs one of the verbs `start`, `resume` and `restart`, or another declaration of the stream.
         crash_loop: Whether five starts within ten minutes have failed without a commit. The runner tries on, at least once a
             minute.
     """

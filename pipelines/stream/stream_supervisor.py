@@ -130,6 +130,7 @@ class StreamSupervisor:
         self._failed: RegisteredStream | None = None
         self._report_failure: Callable[[], None] | None = None
         self._failing_since_ms: int | None = None
+        self._reported_failure: StreamFailure | None = None
         self._unanswered = 0
         self._answered_ms: int | None = None
         self._storage = FailureLog(_LOG, f"the warehouse does not answer stream={table}/{stream}")
@@ -262,7 +263,7 @@ class StreamSupervisor:
 
     def _start(self, registered: RegisteredStream) -> None:
         assert self._query is None, "a stream has one query"
-        self._set_state(StreamState.STARTING)
+        self._set_state(StreamState.STARTING, failure=self._failure_of_loop())
         self._running = registered
         self._commits_seen = 0
         self._report.measure_anew()
@@ -329,8 +330,15 @@ class StreamSupervisor:
 
     def _set_running(self) -> None:
         self._unanswered = 0
-        self._failing_since_ms = None
-        self._set_state(StreamState.RUNNING)
+        if not self._is_crash_loop:
+            self._failing_since_ms = None
+        self._set_state(StreamState.RUNNING, failure=self._failure_of_loop())
+
+    def _failure_of_loop(self) -> StreamFailure | None:
+        """Return the newest failure of a crash loop, for a query that has started again and committed nothing yet."""
+        if not self._is_crash_loop or self._reported_failure is None:
+            return None
+        return self._reported_failure.model_copy(update={"next_attempt_ms": None})
 
     def _note_answer(self) -> None:
         if self._unanswered:
@@ -439,6 +447,7 @@ class StreamSupervisor:
             next_attempt_ms=at_ms,
             crash_loop=self._is_crash_loop and state is StreamState.RETRYING,
         )
+        self._reported_failure = reported
         self._set_state(state, trace=trace, failure=reported)
 
     def _forget_failure(self) -> None:

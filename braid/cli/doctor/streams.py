@@ -101,6 +101,14 @@ def _running_problems(check: str, command: str, status: StreamStatus) -> Iterato
             found=f"{_state_text(status)}: the oldest record waits for {round(status.lag_seconds)} s",
             advice=f"see braid stream status {command}; more cores for its runner, or a larger max_records_per_batch",
         )
+    failure = status.failure
+    if failure is not None and failure.crash_loop:
+        yield Finding(
+            check=check,
+            level=Level.PROBLEM,
+            found=f"its starts fail again and again, since {failure.since}: {failure.cause}",
+            advice="correct the cause; the runner tries on",
+        )
     if status.unmatched_columns:
         columns = ", ".join(f"{name} ({path})" for name, path in status.unmatched_columns.items())
         yield Finding(

@@ -784,10 +784,17 @@ def test_starts_that_fail_again_and_again_are_a_crash_loop_until_a_commit(bench:
     assert failure.next_attempt_ms == bench.clock.now_ms() + 32_000
     bench.starter.error = None
     bench.step(after_ms=60_000)
+    failure = bench.supervisor.progress.failure
+    assert bench.state is StreamState.RUNNING
+    assert failure is not None
+    assert (failure.crash_loop, failure.attempts, failure.next_attempt_ms) == (True, 6, None)
+    bench.step()
+    assert bench.supervisor.progress.failure == failure
     query = bench.starter.started[-1]
     assert query.progress is not None
     query.progress = replace(query.progress, commits=1)
     bench.step()
+    assert bench.supervisor.progress.failure is None
     query.fail(RuntimeError("boom"))
     bench.step()
     assert bench.supervisor.progress.failure is not None

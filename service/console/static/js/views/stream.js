@@ -87,6 +87,12 @@ function figures(status) {
   ];
 }
 
+function whatIsNext({ state, failure }) {
+  if (failure.next_attempt_at) return ' The runner tries again by itself.';
+  if (state === 'FAILED') return ' The runner waits until it is corrected: then start the stream.';
+  return ' It was started again, and has committed nothing since.';
+}
+
 function Trouble({ status }) {
   const { failure, trace } = status;
   const unmatched = Object.entries(status.unmatched_columns);
@@ -96,7 +102,7 @@ function Trouble({ status }) {
         ? html`<section class=${status.state === 'FAILED' ? 'problem' : 'note warn'} role="status">
             <h2>${failure.cause}</h2>
             <p class="small">Since <${Ago} at=${failure.since} />, ${plural(failure.attempts, 'attempt')}.${failure.crash_loop ? ' Its starts fail again and again without a commit.' : ''}
-              ${failure.next_attempt_at ? ' The runner tries again by itself.' : ' The runner waits until it is corrected: then start the stream.'}</p>
+              ${whatIsNext(status)}</p>
             <${Errors} errors=${failure.errors} />
             ${trace && html`<details><summary>Trace</summary><pre class="small wide" tabindex="0">${trace}</pre></details>`}
           </section>`

@@ -57,6 +57,11 @@ def upkeep(error: str | None = None) -> TableMaintenanceView:
         (status(StreamState.RUNNING, lag_records=3, lag_seconds=1.0), Level.OK, "3 records behind"),
         (status(StreamState.FAILED, failure=FAILURE), Level.PROBLEM, "the topic is missing"),
         (status(StreamState.RETRYING, failure=FAILURE), Level.WARNING, "the topic is missing"),
+        (
+            status(StreamState.RUNNING, failure=FAILURE.model_copy(update={"crash_loop": True})),
+            Level.PROBLEM,
+            "its starts fail again and again",
+        ),
         (status(StreamState.UNASSIGNED), Level.PROBLEM, "no runner has it"),
         (
             status(StreamState.STOPPED, desired_state=DesiredState.STOPPED),
