@@ -7,6 +7,7 @@
 | `cluster_session` | the session of a command on a cluster, checked and ended |
 | `executor_check`, `executor_probe` | the comparison of executors' Python and code with the driver's; what each executor answers |
 | `executor_storage` | the check that executors can use the warehouse |
+| `executor_pod` | the entry point of executors on Kubernetes |
 | `executor_watch` | the executors that run and that were lost |
 | `environment_archive` | the archive of the packages that executors need |
 | `single_tasks` | work on executors, each piece as a job of one task |

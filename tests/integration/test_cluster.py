@@ -201,6 +201,15 @@ def test_the_demo_runs_on_a_cluster(cluster: StandaloneCluster) -> None:
     assert "wrong values: 0" in done.stdout
 
 
+@pytest.mark.soak
+def test_what_a_pod_of_kubernetes_runs_is_an_executor(tmp_path: Path) -> None:
+    with StandaloneCluster(tmp_path, workers=0) as without_workers:
+        done = run_program("tests.support.executor_pod_driver", without_workers.master)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["runner-0-exec-7", "0"]
+
+
 def register_parcels(server: S3Server) -> None:
     """Register the table `cluster.parcels` with the stream `s`, for backfills."""
     file_io, clock = s3_file_io(server), SystemClock()

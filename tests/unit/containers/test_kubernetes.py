@@ -12,6 +12,7 @@ import yaml
 
 from braid.cli.main import app
 from braid.formats.clusters.clusters_file import load_clusters
+from braid.pipelines.spark import executor_pod
 from braid.schemas import KafkaSpec
 from tests.support.compose import OWN, compose_file
 from tests.support.doc_examples import ROOT
@@ -256,6 +257,10 @@ def test_executors_have_the_rights_of_other_pods_and_reach_the_driver() -> None:
     # Executors find the credentials of the store at the path of the driver's.
     folder = str(Path(SETTINGS["BRAID_STORE_CREDENTIALS"]).parent)
     assert given["spark.kubernetes.executor.secrets.braid-store"] == folder
+    # Executors run from the image of runners, which has no entry point of Spark.
+    (image,) = (one for one in kustomization()["images"] if one["name"] == driver["image"])
+    assert given["spark.kubernetes.container.image"] == f"{image['name']}:{image['newTag']}"
+    assert executor["command"] == ["python", "-m", executor_pod.__name__]
     headless = found["Service/runner"]
     namespace = kustomization()["namespace"]
     assert (
