@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import Popen
 from typing import Final
 
 from py4j.protocol import Py4JError
@@ -74,19 +75,33 @@ def check_cluster(
             check_storage(session, storage, warehouse=warehouse, executors=executors)
 
 
-def end_session(session: SparkSession) -> None:
-    """Stop Spark and wait for the JVM that this process has started, so that nothing outlives the process."""
+def end_session(session: SparkSession, *, seconds_max: float = _JVM_EXIT_SECONDS_MAX) -> None:
+    """Stop Spark and wait for the JVM that this process has started, so that nothing outlives the process.
+
+    Args:
+        session: The session.
+        seconds_max: Time after which the JVM is killed. It may wait for a cluster that is gone.
+    """
     gateway = session.sparkContext._gateway
+    # `spark-submit` has started its JVM itself, and ends it.
+    process = None if gateway is None else gateway.proc
+    watch = threading.Timer(seconds_max, _kill, [process])
+    watch.daemon = True
+    if process is not None:
+        watch.start()
     try:
         session.stop()
         if gateway is not None:
             gateway.shutdown()
     except (Py4JError, OSError) as error:
         _LOG.info("spark is gone already error=%s", error)
-    # `spark-submit` started the JVM, and ends it.
-    if gateway is None or gateway.proc is None:
-        return
-    process = gateway.proc
-    if process.stdin is not None:
-        process.stdin.close()
-    process.wait(_JVM_EXIT_SECONDS_MAX)
+    if process is not None:
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait()
+        watch.cancel()
+
+
+def _kill(process: Popen[bytes]) -> None:
+    _LOG.warning("spark's jvm does not end, and is killed")
+    process.kill()
