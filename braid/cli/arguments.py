@@ -192,6 +192,29 @@ def refuse(option: str, value: object, expected: str) -> NoReturn:
     end(f"{option} {value!r}: {expected}", EXIT_USAGE)
 
 
+def refuse_without_master(
+    *,
+    conf: Sequence[str] | None,
+    python: str | None,
+    archive: Path | None,
+    executor_env: Sequence[str] | None,
+    shared_warehouse: bool,
+    workers: int | None = None,
+) -> None:
+    """Exit with one line when a command that uses no cluster has an option for one; the arguments are their values."""
+    for option, values in (
+        ("--conf", conf),
+        ("--python", python and [python]),
+        ("--archive", archive and [str(archive)]),
+        ("--executor-env", executor_env),
+        ("--workers", workers and [workers]),
+    ):
+        if values:
+            refuse(option, values[0], "expected together with --master")
+    if shared_warehouse:
+        end("--shared-warehouse: expected together with --master", EXIT_USAGE)
+
+
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Exit with one line and a status for errors of the engine, of the registry and of the system.

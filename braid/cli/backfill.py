@@ -27,8 +27,8 @@ from braid.backfill.read_chunk import PartBound, Source
 from braid.backfill.rejects import RejectFile
 from braid.backfill.stream_lag import StreamLag
 from braid.backfill.topic.offset_range import TopicRange, parse_partition_offsets
-from braid.cli.arguments import error_lines, refuse
-from braid.cli.exits import COMMAND_ERRORS
+from braid.cli.arguments import end, error_lines, refuse
+from braid.cli.exits import COMMAND_ERRORS, EXIT_USAGE
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock, SystemClock, file_io_for
 from braid.registry.store.backfill_reports import BackfillReports
@@ -145,9 +145,10 @@ def check_spread(arguments: BackfillArguments, *, is_shared: bool) -> None:
         is_shared: Whether folders are the same for driver and executors.
     """
     if arguments.is_bulk:
-        refuse(
-            "--bulk", "", "not together with --master: the rows are sorted on this machine's disk"
+        message = (
+            "--bulk: not together with --master, because the rows are sorted on this machine's disk"
         )
+        end(message, EXIT_USAGE)
     if arguments.source is None or is_shared:
         return
     if "://" not in source_address(arguments.source):

@@ -394,10 +394,24 @@ def compact(
     executors of a Spark cluster.
     """
     # Here, not above, as for the other commands.
-    from braid.cli.arguments import check_table, refuse, warehouse_path
+    from braid.cli.arguments import (
+        check_table,
+        refuse,
+        refuse_without_master,
+        warehouse_path,
+    )
 
     for table in tables:
         check_table(table)
+    is_local = master is None and not is_submitted()
+    if is_local:
+        refuse_without_master(
+            conf=conf,
+            python=python,
+            archive=archive,
+            executor_env=executor_env,
+            shared_warehouse=shared_warehouse,
+        )
     if warehouse is None:
         from braid.cli.api.connection import Connection
         from braid.cli.api.operation_wait import follow
@@ -412,7 +426,7 @@ def compact(
     from braid.cli.compaction import compact_tables
 
     path = warehouse_path(warehouse)
-    if master is None and not is_submitted():
+    if is_local:
         sys.exit(compact_tables(path, tables, full=not due, workers=workers))
     require_extra("spark")
     # A command without a cluster must not load Spark.

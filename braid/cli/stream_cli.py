@@ -168,6 +168,7 @@ def backfill(
         existing_warehouse,
         known_clusters,
         one_line_errors,
+        refuse_without_master,
     )
     from braid.cli.backfill import BackfillArguments, backfill as run
 
@@ -196,6 +197,14 @@ def backfill(
         is_bulk=bulk,
     )
     if master is None and not is_submitted():
+        refuse_without_master(
+            conf=conf,
+            python=python,
+            archive=archive,
+            executor_env=executor_env,
+            shared_warehouse=shared_warehouse,
+            workers=workers,
+        )
         with one_line_errors():
             sys.exit(run(warehouse, arguments))
     require_extra("spark")

@@ -70,9 +70,18 @@ def clean_orphans(
 
     With --warehouse, this process does it, or with --master the executors of a Spark cluster list and delete.
     """
-    from braid.cli.arguments import duration_ms, refuse
+    from braid.cli.arguments import duration_ms, refuse, refuse_without_master
 
     min_age_ms = duration_ms("--older-than", older_than)
+    is_local = master is None and not is_submitted()
+    if is_local:
+        refuse_without_master(
+            conf=conf,
+            python=python,
+            archive=archive,
+            executor_env=executor_env,
+            shared_warehouse=shared_warehouse,
+        )
     if warehouse is None:
         if master is not None:
             refuse("--master", master, "expected together with --warehouse")
@@ -81,7 +90,7 @@ def clean_orphans(
     from braid.cli.orphans import clean
 
     work = partial(clean, identifier=table, min_age_ms=min_age_ms, delete=delete)
-    if master is None and not is_submitted():
+    if is_local:
         run_on_table(warehouse, table, work)
     require_extra("spark")
     # A command without a cluster must not load Spark.

@@ -246,7 +246,7 @@ def _problems_of_kind(target: SparkTarget, warehouse: str) -> list[Problem]:
             field="--master",
             value=target.master,
             message="expected spark://host:port, yarn or k8s://…",
-            hint="without the option tasks run on this machine, as many at once as `--cores` says",
+            hint="without the option tasks run on this machine",
         )
         return [problem]
     problems = []

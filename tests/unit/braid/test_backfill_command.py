@@ -41,6 +41,9 @@ def niceness(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         (["--from=x.csv", *CLUSTER], "executors on other machines write to it"),
         (["--from=x.csv", "--master=mesos://m", "--shared-warehouse"], "mesos://m"),
         (["--from=x.csv", "--bulk", *CLUSTER, "--shared-warehouse"], "not together with --master"),
+        (["--from=x.csv", "--workers=8"], "--workers 8: expected together with --master"),
+        (["--from=x.csv", "--archive=a.tar.gz"], "--archive 'a.tar.gz': expected together with"),
+        (["--from=x.csv", "--shared-warehouse"], "--shared-warehouse: expected together with"),
     ],
 )
 def test_wrong_arguments_end_with_one_line(tmp_path: Path, options: list[str], words: str) -> None:

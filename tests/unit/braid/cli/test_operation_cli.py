@@ -124,6 +124,14 @@ def test_long_work_is_waited_for(address: str, bed: FedTable) -> None:
     ("command", "message"),
     [
         ("compact shop.orders --workers 2", "--workers 2: expected together with --warehouse"),
+        (
+            "compact shop.orders --conf spark.x=1",
+            "--conf 'spark.x=1': expected together with --master",
+        ),
+        (
+            "table clean-orphans shop.orders --python python3",
+            "--python 'python3': expected together with --master",
+        ),
         ("table clean-orphans shop.orders --older-than 1min", "min_age_seconds"),
     ],
 )
