@@ -6,7 +6,8 @@ On stderr are the progress, dropped compactions and errors.
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
+from functools import cache
 
 import typer
 
@@ -64,9 +65,11 @@ def compact_tables(
     if workers is None and new_pool is None:
         statuses = [attempt(name, lambda table: _compact(table, full=full)) for name in identifiers]
     else:
-        with _pool(workers, new_pool) as pool:
+        with ExitStack() as stack:
+            # Started for the first table that exists: a cluster takes half a minute.
+            pool = cache(lambda: stack.enter_context(_pool(workers, new_pool)))
             statuses = [
-                attempt(name, lambda table: _compact_with(pool, table, full=full))
+                attempt(name, lambda table: _compact_with(pool(), table, full=full))
                 for name in identifiers
             ]
     return exit_status(statuses)

@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from braid.lake import InvalidRequest, Problem
+from braid.lake import InvalidRequest, Problem, StorageUnavailable
 from braid.pipelines.spark.class_archive import archive_options
 from braid.pipelines.spark.jars import java_executable, resolve
 from braid.pipelines.spark.target import LOCAL, SparkTarget, plan_session
@@ -92,6 +93,7 @@ def build_session(
 
     Raises:
         JarError: Java 17 is missing, or the connector cannot be downloaded.
+        StorageUnavailable: The cluster does not answer.
     """
     settings = {
         "spark.ui.enabled": "false",
@@ -140,8 +142,17 @@ def build_session(
     )
     # The JVM gets its settings on the command line, which every user of the machine can read.
     SparkContext._ensure_initialized(conf=started)
-    builder = SparkSession.builder.config(map=dict(plan.secret_conf))
-    return builder.config(conf=started).getOrCreate()
+    builder = SparkSession.builder.config(map=dict(plan.secret_conf)).config(conf=started)
+    try:
+        return builder.getOrCreate()
+    except Py4JJavaError as error:
+        if target.is_local:
+            raise
+        message = (
+            f"the cluster {target.master} gives no session: {error.java_exception.getMessage()}\n"
+            "hint: is its master alive at this address, and may this machine connect to it?"
+        )
+        raise StorageUnavailable(message) from error
 
 
 def check_connector(session: SparkSession) -> None:

@@ -237,8 +237,8 @@ def _problems_of_kind(target: SparkTarget, warehouse: str) -> list[Problem]:
         )
     if target.master is None:
         return _problems_of_given(
-            _of_executors(target),
-            message="local tasks have the packages and the environment of this process",
+            {**_of_executors(target), "--shared-warehouse": target.is_warehouse_shared},
+            message="local tasks have the packages, the environment and the folders of this process",
             hint="leave the option out, or name a cluster with `--master`",
         )
     if not target.master.startswith(MASTERS[1:]):

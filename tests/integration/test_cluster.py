@@ -18,6 +18,7 @@ import pytest
 from kafka import KafkaProducer
 
 from braid.demo.broker import KafkaBroker
+from braid.demo.ports import free_port
 from braid.demo.s3_server import S3Server
 from braid.lake import Catalog, SystemClock
 from braid.registry.registrar import Registrar
@@ -208,6 +209,23 @@ def test_what_a_pod_of_kubernetes_runs_is_an_executor(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["runner-0-exec-7", "0"]
+
+
+@pytest.mark.soak
+def test_a_master_that_is_not_there_is_told_in_words(tmp_path: Path) -> None:
+    """Spark asks for it for a minute."""
+    Catalog(str(tmp_path)).create_table("d.t", columns=[("k", "INT")], primary_key=["k"])
+    master = f"--master=spark://127.0.0.1:{free_port()}"
+    options = ("--warehouse", tmp_path, "--shared-warehouse", master)
+
+    unknown = run_program("braid", "compact", "d.other", *options)
+    done = run_program("braid", "compact", "d.t", *options)
+
+    assert unknown.returncode == 3
+    assert "spark" not in unknown.stderr
+    assert done.returncode == 75
+    assert "hint: is its master alive" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def register_parcels(server: S3Server) -> None:

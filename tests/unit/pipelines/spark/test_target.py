@@ -131,6 +131,7 @@ def test_settings_of_our_own_are_refused(key: str) -> None:
         ({"archive": Path("/a.tar.gz")}, "--archive", "local tasks"),
         ({"python": "/python"}, "--python", "local tasks"),
         ({"executor_env": {"A": "b"}}, "--executor-env", "local tasks"),
+        ({"is_warehouse_shared": True}, "--shared-warehouse", "local tasks"),
         ({"is_submitted": True, "master": CLUSTER}, "--master", "spark-submit has started"),
         ({"is_submitted": True, "conf": {"spark.x": "y"}}, "--conf", "spark-submit has started"),
     ],
