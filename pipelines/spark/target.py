@@ -12,6 +12,7 @@ The operator passes further settings of Spark as they are, except those that Bra
 the option that sets it.
 """
 
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -250,11 +251,12 @@ def _problems_of_kind(target: SparkTarget, warehouse: str) -> list[Problem]:
         )
         return [problem]
     problems = []
-    if target.archive is not None and not target.archive.is_file():
+    if target.archive is not None and not _is_archive(target.archive):
+        is_there = target.archive.exists()
         problem = Problem(
             field="--archive",
             value=str(target.archive),
-            message="there is no such file",
+            message="the file is no archive" if is_there else "there is no such file",
             hint="`braid prepare --archive FILE` makes it",
         )
         problems.append(problem)
@@ -280,6 +282,13 @@ def _of_executors(target: SparkTarget) -> dict[str, object]:
         "--python": target.python,
         "--executor-env": target.executor_env,
     }
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        return tarfile.is_tarfile(path)
+    except OSError:
+        return False
 
 
 def _problems_of_given(options: Mapping[str, object], *, message: str, hint: str) -> list[Problem]:

@@ -127,6 +127,7 @@ def test_settings_of_our_own_are_refused(key: str) -> None:
     [
         ({"master": "mesos://host"}, "--master", "expected spark://"),
         ({"master": CLUSTER, "archive": Path("/nowhere.tar.gz")}, "--archive", "no such file"),
+        ({"master": CLUSTER, "archive": Path(__file__)}, "--archive", "is no archive"),
         ({"conf": {"spark.executor.cores": "two"}}, "--conf spark.executor.cores", "number"),
         ({"archive": Path("/a.tar.gz")}, "--archive", "local tasks"),
         ({"python": "/python"}, "--python", "local tasks"),
