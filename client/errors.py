@@ -1,6 +1,7 @@
 """Errors of the client, by what a caller does about them.
 
 BraidError
+├── InvalidName               a name cannot be a part of an address; nothing was sent
 ├── NoAnswer                  the service cannot be reached, or has not answered in time
 ├── UnexpectedAnswer          the answer is not one of the API: another program answers at this address
 └── Refused                   a problem document (RFC 9457); its code decides the class
@@ -29,6 +30,10 @@ from braid.schemas import FieldProblem, ProblemCode
 
 class BraidError(Exception):
     """Any error of the client."""
+
+
+class InvalidName(BraidError, ValueError):
+    """A name cannot be a part of an address, such as one with a slash; nothing was sent."""
 
 
 class NoAnswer(BraidError):

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from braid.client.errors import BraidError, NoAnswer, UnexpectedAnswer, error_of
+from braid.client.errors import BraidError, InvalidName, NoAnswer, UnexpectedAnswer, error_of
 from braid.client.retries import Attempts, Retries
 
 AnswerT = TypeVar("AnswerT")
@@ -45,7 +45,7 @@ class Request:
         """Return the arguments of `httpx.Client.request`.
 
         Raises:
-            ValueError: A name cannot be a part of a path.
+            InvalidName: A name cannot be a part of a path.
         """
         names = {name: _segment(name, value) for name, value in self.names.items()}
         body = {} if self.body is None else {"content-type": "application/json"}
@@ -152,7 +152,7 @@ def _segment(name: str, value: str) -> str:
     # Servers resolve `%2F` before they route, and clients and proxies resolve dots: these would be other addresses.
     if "/" in value or value in ("", ".", ".."):
         message = f"expected the name of a {name}, found {value!r}"
-        raise ValueError(message)
+        raise InvalidName(message)
     return quote(value, safe="")
 
 

@@ -192,17 +192,33 @@ def drain(
 ) -> None:
     """Let a runner give its streams to others, one by one, and get none any more: also its next process, until `--undo`.
 
-    A stream that no other runner may have stays. Exits with 75 if the runner has streams at the end of the wait.
+    A stream that no other runner may have stays. Exits with 75 if the runner has streams at the end of the wait, and with 3
+    if there is nothing to wait for, because no runner has ever had the name.
     """
     from braid.cli.api.connection import Connection
-    from braid.cli.api.runners import drain_note, drain_text, ended_drain, exit_of_drain
+    from braid.cli.api.runners import (
+        drain_note,
+        drain_text,
+        ended_drain,
+        exit_of_drain,
+        undo_note,
+    )
 
     with Connection(api=api, token_file=token_file).client() as client:
-        found = client.undrain_runner(name) if undo else client.drain_runner(name)
-        note = None if undo else drain_note(found, client.runners())
-        if note is not None:
-            typer.echo(f"note: {note}", err=True)
-        if wait and not undo:
-            found = ended_drain(client, name, seconds_max=seconds)
+        status = 0
+        if undo:
+            _tell(undo_note(client.get_drain(name)))
+            found = client.undrain_runner(name)
+        else:
+            found, runners = client.drain_runner(name), client.runners()
+            _tell(drain_note(found, runners))
+            if wait:
+                found = ended_drain(client, name, seconds_max=seconds)
+                status = exit_of_drain(found, runners)
         print_document(found, output, drain_text(found))
-    sys.exit(exit_of_drain(found) if wait and not undo else 0)
+    sys.exit(status)
+
+
+def _tell(note: str | None) -> None:
+    if note is not None:
+        typer.echo(f"note: {note}", err=True)

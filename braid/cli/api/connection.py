@@ -37,7 +37,14 @@ class Connection:
         # Here, not above: commands that need no service run without httpx.
         import httpx
 
-        from braid.client import BraidError, Client, ClientSettings, NoAnswer, Refused
+        from braid.client import (
+            BraidError,
+            Client,
+            ClientSettings,
+            InvalidName,
+            NoAnswer,
+            Refused,
+        )
 
         if not self.api.startswith(("http://", "https://")):
             refuse("--api", self.api, "expected an address such as http://127.0.0.1:8080")
@@ -49,6 +56,8 @@ class Connection:
         except NoAnswer as error:
             hint = "hint: is the service running? `--api` or BRAID_API names another one"
             end(f"{self.api}: {error}\n  {hint}", EXIT_TRY_AGAIN)
+        except InvalidName as error:
+            end(str(error), EXIT_USAGE)
         except BraidError as error:
             end(str(error), EXIT_FAILED)
         except httpx.InvalidURL as error:

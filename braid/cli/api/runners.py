@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from braid.cli.api.waiting import poll
-from braid.cli.exits import EXIT_TRY_AGAIN
+from braid.cli.exits import EXIT_NOT_FOUND, EXIT_TRY_AGAIN
 from braid.cli.output import NOTHING, TextTable, facts
 from braid.schemas.resource_lists import RunnerDrain, RunnerList, RunnerView
 
@@ -53,7 +53,7 @@ def drain_note(drain: RunnerDrain, found: RunnerList) -> str | None:
         found: All runners.
     """
     if not drain.joined:
-        if drain.runner in {one.name for one in found.runners}:
+        if not _is_unknown(drain, found):
             return f"{drain.runner} is not running: it gets no stream when it starts again"
         names = ", ".join(sorted(one.name for one in found.runners if one.alive)) or "none"
         return (
@@ -80,9 +80,26 @@ def ended_drain(client: "Client", runner: str, *, seconds_max: float) -> RunnerD
     )
 
 
-def exit_of_drain(drain: RunnerDrain) -> int:
-    """Return the exit status of a wait for a drain."""
+def undo_note(before: RunnerDrain) -> str | None:
+    """Return what may surprise about the end of a drain, by its state before: there was none; None: nothing."""
+    return None if before.drained else f"{before.runner} was not drained"
+
+
+def exit_of_drain(drain: RunnerDrain, found: RunnerList) -> int:
+    """Return the exit status of a wait for a drain.
+
+    Args:
+        drain: The drain at the end of the wait.
+        found: All runners.
+    """
+    if _is_unknown(drain, found):
+        return EXIT_NOT_FOUND
     return EXIT_TRY_AGAIN if drain.streams else 0
+
+
+def _is_unknown(drain: RunnerDrain, found: RunnerList) -> bool:
+    """Return whether no runner has ever had the name."""
+    return not drain.joined and drain.runner not in {one.name for one in found.runners}
 
 
 def _state(runner: RunnerView) -> str:

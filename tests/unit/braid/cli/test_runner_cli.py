@@ -67,7 +67,11 @@ def test_a_runner_is_drained_and_undrained(braid: Run, assignments: AssignmentSt
 @pytest.mark.usefixtures("assignments")
 def test_a_drain_says_what_may_surprise(braid: Run, bed: FedTable) -> None:
     """A name that nobody has is a slip as a rule, and streams of the only runner do not move."""
-    unknown = braid("runner", "drain", "r-1", "--wait")
+    unknown = braid("runner", "drain", "r-1")
+    in_vain = braid("runner", "drain", "r-1", "--wait")
+    mended = braid("runner", "drain", "r-1", "--undo")
+    again = braid("runner", "drain", "r-1", "--undo")
+    no_name = braid("runner", "drain", "r/1")
     alone = braid("runner", "drain", "r1")
     undone = braid("runner", "drain", "r1", "--undo")
     store = AssignmentStore(bed.file_io, "/w", bed.clock)
@@ -76,6 +80,13 @@ def test_a_drain_says_what_may_surprise(braid: Run, bed: FedTable) -> None:
 
     assert unknown.exit_code == 0
     assert "no runner has ever reported as r-1; running: r1." in unknown.stderr
+    assert in_vain.exit_code == 3
+    assert mended.stderr == ""
+    assert "r-1 was not drained" in again.stderr
+    assert (no_name.exit_code, no_name.stderr) == (
+        2,
+        "error: expected the name of a runner, found 'r/1'\n",
+    )
     assert "no other runner is there to take its streams" in alone.stderr
     assert undone.stderr == ""
     assert "r1 is not running: it gets no stream when it starts again" in gone.stderr
