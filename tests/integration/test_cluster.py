@@ -87,7 +87,7 @@ def test_a_lost_executor_leaves_orphans_alone_and_nobody_sees_secrets(
     rows = {"k": pa.array(range(60), pa.int32()), "v": pa.array([1] * 60, pa.int32())}
     table.write_and_commit(pa.table(rows))
     register_parcels(s3_server)
-    files = f"{s3_server.warehouse}/older-parcels"
+    files = f"{s3_server.warehouse}/older-cluster-parcels"
     s3_file_io(s3_server).write_new(f"{files}/a.csv", b"id,version,city\n1,1,Graz\n2,2,Graz\n")
     bed = (
         *(kafka.bootstrap_servers, "cluster-secrets", s3_server.warehouse, table.identifier),
