@@ -1,11 +1,12 @@
 """Runs all tests as processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
 
-Those that start servers wait much of their time, those that ask Java wait for it in turns, the others compute:
-together they take little longer than the longest part alone. Those that start servers are three parts: two of the ones that
-share Spark and a broker, and the ones that start their own. The others are four parts, so that they keep two
-cores busy to the end; each part collects the files that it has tests in, and no others. With arguments, which go
-to each part, those with servers are one part and the others too, and each part collects what they name. With a choice of markers (`-m`), or
-on one core, there is one process.
+The tests are parts, and a few more parts than the machine has cores run at once. Parts that start servers begin first: they
+take the longest, and wait much of their time. Those that compute fill the gaps, with a lower priority. All parts at
+once would take longer: two cores that change between eight processes do the same work in twice the processor time.
+
+Each part collects the files that it has tests in, and no others. With arguments, which go to each part, those with
+servers are one part and the others too, and each part collects what they name. With a choice of markers (`-m`), or on one core, there is one
+process.
 
 `--unit` as the first argument runs the fast tests of `tests/unit`, in two parts; with more arguments, those that they name.
 """
@@ -15,9 +16,13 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import IO
 
 ALWAYS = "not benchmark and not soak and not cdc"
@@ -27,8 +32,10 @@ BESIDE = {
     _SERVED: ("integration", "spark"),
     f"{ALWAYS} and interop and not {SERVERS}": ("interop",),
 }
-"""Choices of tests that run in the background, those with servers and those with Java, and their markers."""
-ALONE = tuple(f"tests/integration/test_{name}.py" for name in ("chaos", "flights", "wheel"))
+"""Choices of tests with servers and of tests with Java, and their markers."""
+ALONE = tuple(
+    f"tests/integration/test_{name}.py" for name in ("chaos", "cluster", "flights", "wheel")
+)
 """Files whose tests start their own servers: beside those that share them they take no longer."""
 WITH_A_BROWSER = "tests/console/"
 """Folder of tests that need what only a system's package manager has: `make console-test` runs them."""
@@ -39,60 +46,87 @@ UNIT_BESIDE = ("tests/unit/lake", "tests/unit/registry", "tests/unit/formats")
 WHOLLY_BESIDE = ("tests/integration", "tests/interop")
 """Folders in which every test has one of those markers."""
 LONG = (
-    ("tests/conformance", "tests/property"),
+    ("tests/property",),
     ("tests/unit/lake/maintenance", "tests/unit/lake/table"),
-    ("tests/unit/client", "tests/unit/docs", "tests/unit/service"),
 )
-"""Folders of which each group takes about as long as all that are not named."""
+"""Folders of which each group takes longer than all that are in no part of their own."""
+SHORT = ("tests/conformance", "tests/unit/client", "tests/unit/docs", "tests/unit/service")
+"""Folders that together take somewhat less: the part that begins last is to end with the others."""
 AFTER = ("nice", "-n", "5")
-"""Before the command of the others: servers that wait for each other are not to wait for them, too."""
+"""Before the command of a part that computes: servers that wait for each other are not to wait for it, too."""
+MORE_THAN_CORES = 2
+"""Parts that run at once, besides one for each core: parts with servers wait half of their time."""
 NOTHING_CHOSEN = 5
 """Pytest's exit code when no test was chosen; a part may be empty."""
 ENVIRONMENT = {
     name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
 }
 """Of every part: tests start Python hundreds of times, and each would compile the code anew."""
+_PRINTING = Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Tests that one process runs.
+
+    Attributes:
+        name: Of the part, in the output.
+        arguments: Pytest's.
+        before: Stands before the command.
+    """
+
+    name: str
+    arguments: Sequence[str]
+    before: Sequence[str] = ()
 
 
 def main(arguments: Sequence[str]) -> int:
     """Return pytest's exit code: 0 when every part passed."""
     if arguments[:1] == ["--unit"]:
-        return _run_fast(arguments[1:])
+        if arguments[1:]:
+            return _run([*arguments[1:], "-m", FAST])
+        return _run_all(_fast_parts())
     if (os.cpu_count() or 1) < 2 or any(argument.startswith("-m") for argument in arguments):
         return _run(arguments)
-    with ExitStack() as stack:
-        beside = [
-            stack.enter_context(_running([*files, "-m", choice]))
-            for choice, markers in BESIDE.items()
-            for files in ([arguments] if arguments else _parts(markers))
-        ]
-        here = [*arguments, "-m", OTHERS]
-        if not arguments:
-            beside.append(stack.enter_context(_running([*ALONE, "-m", ALWAYS])))
-            here += [f"--ignore={folder}" for folder in WHOLLY_BESIDE]
-            for folders in LONG:
-                running = _running([*folders, "-m", OTHERS], before=AFTER)
-                beside.append(stack.enter_context(running))
-                here += [f"--ignore={folder}" for folder in folders]
-        print(
-            "other tests, those that start servers or Java first of all, run beside these; "
-            "their output comes last",
-            flush=True,
-        )
-        codes = [_run(here, before=AFTER)]
-        print("\nthe other tests are being waited for", flush=True)
-        codes += [process.wait() for process in beside]
-    failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
-    return failed[0] if failed else min(codes)
+    return _run_all(_chosen_parts(arguments) if arguments else _all_parts())
 
 
-def _run_fast(arguments: Sequence[str]) -> int:
-    if arguments:
-        return _run([*arguments, "-m", FAST])
+def _fast_parts() -> list[Part]:
     ignored = [f"--ignore={folder}" for folder in UNIT_BESIDE]
-    with _running([*UNIT_BESIDE, "-m", FAST]) as beside:
-        codes = [_run(["tests/unit", *ignored, "-m", FAST]), beside.wait()]
-    return max(codes)
+    return [
+        Part(name="the engine", arguments=[*UNIT_BESIDE, "-m", FAST]),
+        Part(name="all else", arguments=["tests/unit", *ignored, "-m", FAST]),
+    ]
+
+
+def _chosen_parts(arguments: Sequence[str]) -> list[Part]:
+    choices = {**{choice: markers[0] for choice, markers in BESIDE.items()}, OTHERS: "others"}
+    return [
+        Part(name=name, arguments=[*arguments, "-m", choice]) for choice, name in choices.items()
+    ]
+
+
+def _all_parts() -> list[Part]:
+    """Return all parts, in the order in which they begin."""
+    served, java = BESIDE
+    apart = [folder for folders in (WHOLLY_BESIDE, *LONG, SHORT) for folder in folders]
+    longest, *long = [_computing(" ".join(folders), folders) for folders in LONG]
+    return [
+        *(
+            Part(name=f"servers {number}", arguments=[*files, "-m", served])
+            for number, files in enumerate(_halves(_files_beside(served)), 1)
+        ),
+        Part(name="servers of their own", arguments=[*ALONE, "-m", ALWAYS]),
+        longest,
+        Part(name="Java", arguments=[*_files_beside(java), "-m", java]),
+        *long,
+        _computing("others", [f"--ignore={folder}" for folder in apart]),
+        _computing(" ".join(SHORT), SHORT),
+    ]
+
+
+def _computing(name: str, arguments: Sequence[str]) -> Part:
+    return Part(name=name, arguments=[*arguments, "-m", OTHERS], before=AFTER)
 
 
 def files_with(markers: Sequence[str]) -> list[str]:
@@ -105,44 +139,61 @@ def files_with(markers: Sequence[str]) -> list[str]:
     return [str(file) for file in files if named.search(file.read_text(encoding="utf-8"))]
 
 
-def _parts(markers: Sequence[str]) -> list[list[str]]:
-    """Return the files of each part: those that share servers wait for them most of the time, so they are two parts."""
-    files = [
+def _files_beside(choice: str) -> list[str]:
+    """Return the files of a choice that its parts share."""
+    return [
         file
-        for file in files_with(markers)
+        for file in files_with(BESIDE[choice])
         if file not in ALONE and not file.startswith(WITH_A_BROWSER)
     ]
-    return [files[::2], files[1::2]] if markers == BESIDE[_SERVED] else [files]
 
 
-@contextmanager
-def _running(
-    arguments: Sequence[str], *, before: Sequence[str] = ()
-) -> Iterator[subprocess.Popen[str]]:
-    """Run a part in the background; at the end of the block it has ended, and its output is told."""
+def _halves(files: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    return files[::2], files[1::2]
+
+
+def _run_all(parts: Sequence[Part]) -> int:
+    """Run parts, a few at once; the output of each is told when it has ended."""
+    at_once = (os.cpu_count() or 1) + MORE_THAN_CORES
+    print(f"{len(parts)} parts, {at_once} at once; the output of each comes at its end", flush=True)
+    codes = []
+    with ThreadPoolExecutor(at_once) as pool:
+        running = [pool.submit(_run_part, part) for part in parts]
+        try:
+            for number, ended in enumerate(as_completed(running), 1):
+                codes.append(ended.result())
+                print(f"{number} of {len(parts)} parts have ended\n", flush=True)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
+    return failed[0] if failed else min(codes)
+
+
+def _run_part(part: Part) -> int:
+    """Run a part, and tell its output when it has ended."""
+    print(f"begins: {part.name}", flush=True)
+    start = time.monotonic()
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
-        _pytest([*arguments, "-p", "no:cacheprovider"]) as command,
+        _pytest([*part.arguments, "-p", "no:cacheprovider"]) as command,
     ):
-        process = subprocess.Popen(
-            [*before, *command],
+        code = subprocess.run(
+            [*part.before, *command],
             env=ENVIRONMENT,
             stdout=output,
             stderr=subprocess.STDOUT,
-            text=True,
-        )
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
+            check=False,
+        ).returncode
+        with _PRINTING:
             _print_all(output)
+            print(f"{part.name}: ended after {time.monotonic() - start:.0f} s", flush=True)
+    return code
 
 
-def _run(arguments: Sequence[str], *, before: Sequence[str] = ()) -> int:
+def _run(arguments: Sequence[str]) -> int:
+    """Run pytest with its output shown as it comes."""
     with _pytest(arguments) as command:
-        return subprocess.run([*before, *command], env=ENVIRONMENT, check=False).returncode
+        return subprocess.run(command, env=ENVIRONMENT, check=False).returncode
 
 
 @contextmanager

@@ -23,9 +23,13 @@ from braid.lake import InvalidRequest, Problem
 ENVIRONMENT: Final = "environment"
 """Name under which executors see the unpacked archive, in their working directory."""
 
+WORKER_DAEMON: Final = "braid.pipelines.spark.worker_daemon"
+"""Module that executors fork their Python workers from, where the packages are the driver's."""
+
 MASTERS: Final = ("local", "spark://", "yarn", "k8s://")
 _EXECUTOR_CORES: Final = "spark.executor.cores"
 _EXECUTORS: Final = "spark.executor.instances"
+_DAEMON: Final = "spark.python.daemon.module"
 _ENVIRONMENT_PREFIX: Final = "spark.executorEnv."
 
 # What Spark redacts in its pages, its event log and its plans, by name or by value. Logins of Kafka have more names
@@ -173,6 +177,7 @@ def plan_session(
             "spark.master": f"local[{cores}]",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            _DAEMON: WORKER_DAEMON,
         }
         return SessionPlan(conf={**local, **common, **target.conf}, python=default_python)
     conf = {**common, **_cluster_conf(target, cores=cores, jars=jars)}
@@ -204,6 +209,8 @@ def _cluster_conf(target: SparkTarget, *, cores: int, jars: Sequence[Path]) -> d
     if target.archive is not None:
         conf["spark.archives"] = f"{target.archive.absolute()}#{ENVIRONMENT}"
         conf[f"{_ENVIRONMENT_PREFIX}PYTHONPATH"] = ENVIRONMENT
+        # The packages of an image may be too old to have it.
+        conf.setdefault(_DAEMON, WORKER_DAEMON)
     return conf
 
 

@@ -51,6 +51,17 @@ def test_workers_exchange_arrow_batches_with_this_python(spark: SparkSession) ->
     assert [row["prefix"] for row in rows] == [sys.prefix] * 3
 
 
+def test_workers_have_loaded_what_a_task_needs_before_it_asks(spark: SparkSession) -> None:
+    def name_modules(batches):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        for batch in batches:
+            is_loaded = "braid.pipelines.sink.write_task" in sys.modules
+            yield pa.RecordBatch.from_pydict({"is_loaded": [is_loaded] * batch.num_rows})
+
+    rows = spark.range(3).mapInArrow(name_modules, "is_loaded boolean").collect()
+
+    assert [row["is_loaded"] for row in rows] == [True] * 3
+
+
 def test_kafka_connector_and_zone_are_set(spark: SparkSession) -> None:
     frame = spark.readStream.format("kafka").option("subscribe", "topic")
     frame = frame.option("kafka.bootstrap.servers", "127.0.0.1:1")

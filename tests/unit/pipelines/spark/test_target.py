@@ -10,6 +10,7 @@ from braid.lake import InvalidRequest
 from braid.pipelines.spark.target import (
     OWNED,
     REDACTED,
+    WORKER_DAEMON,
     SessionPlan,
     SparkTarget,
     check_target,
@@ -38,6 +39,7 @@ def test_local_tasks_run_in_the_drivers_jvm_with_its_python() -> None:
     found = plan(SparkTarget(conf={"spark.ui.enabled": "true"}))
 
     assert found.conf["spark.master"] == "local[4]"
+    assert found.conf["spark.python.daemon.module"] == WORKER_DAEMON
     assert found.conf["spark.driver.host"] == "127.0.0.1"
     assert found.conf["spark.ui.enabled"] == "true"
     assert "spark.jars" not in found.conf
@@ -72,8 +74,13 @@ def test_executors_get_jars_and_archive() -> None:
     assert found.conf["spark.jars"] == "/own.jar,/jars/a.jar,/jars/b.jar"
     assert found.conf["spark.archives"] == "/a/env.tar.gz#environment"
     assert found.conf["spark.executorEnv.PYTHONPATH"] == "environment"
+    assert found.conf["spark.python.daemon.module"] == WORKER_DAEMON
     assert found.python == "python3.12"
     assert "spark.driver.host" not in found.conf
+
+
+def test_workers_of_an_image_are_forked_by_sparks_own_daemon() -> None:
+    assert "spark.python.daemon.module" not in plan(SparkTarget(master=CLUSTER)).conf
 
 
 def test_the_python_that_is_named_is_used() -> None:
