@@ -10,6 +10,7 @@
 | `executor_pod` | the entry point of executors on Kubernetes |
 | `executor_watch` | the executors that run and that were lost |
 | `environment_archive` | the archive of the packages that executors need |
+| `worker_daemon` | the process that Python workers are forked from |
 | `single_tasks` | work on executors, each piece as a job of one task |
 | `bucket_pool`, `spread_paths` | compaction of buckets, and listing and deleting of files, by Spark's executors |
 | `source_options` | options of reads and writes with the format `braid` |
