@@ -162,7 +162,8 @@ def _run_all(parts: Sequence[Part]) -> int:
         try:
             for number, ended in enumerate(as_completed(running), 1):
                 codes.append(ended.result())
-                print(f"{number} of {len(parts)} parts have ended\n", flush=True)
+                with _PRINTING:
+                    print(f"{number} of {len(parts)} parts have ended\n", flush=True)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     failed = [code for code in codes if code not in (0, NOTHING_CHOSEN)]
@@ -171,7 +172,8 @@ def _run_all(parts: Sequence[Part]) -> int:
 
 def _run_part(part: Part) -> int:
     """Run a part, and tell its output when it has ended."""
-    print(f"begins: {part.name}", flush=True)
+    with _PRINTING:
+        print(f"begins: {part.name}", flush=True)
     start = time.monotonic()
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
@@ -186,7 +188,7 @@ def _run_part(part: Part) -> int:
         ).returncode
         with _PRINTING:
             _print_all(output)
-            print(f"{part.name}: ended after {time.monotonic() - start:.0f} s", flush=True)
+            print(f"\n{part.name}: ended after {time.monotonic() - start:.0f} s", flush=True)
     return code
 
 

@@ -11,9 +11,10 @@ Source: table-format 5.1.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
-from braid.lake.format.avro.container import EntryKind, encode_records, write_container
+from braid.lake.format.avro.container import EntryKind, record_encoder, write_container
 from braid.lake.format.avro.schemas import MANIFEST_LIST
 from braid.lake.format.binary_row import decode_row, decode_rows
 from braid.lake.format.data_file_codec import stats_of, stats_record
@@ -22,6 +23,8 @@ from braid.lake.format.manifest import FileKind, ManifestEntry
 from braid.lake.format.statistics import SimpleStats, collect_statistics
 
 _VERSION: Final = 2
+_ENCODED_MAX: Final = 1 << 13
+"""Encoded descriptions that are kept, some 150 bytes each: the list of a commit has nearly all of the list before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +93,7 @@ def encode_manifest_list(
     Raises:
         InvalidRequest: The compression is not one of these.
     """
-    records = encode_records(MANIFEST_LIST, map(_record_of, manifests))
-    return write_container(MANIFEST_LIST, records, compression)
+    return write_container(MANIFEST_LIST, map(_encode, manifests), compression)
 
 
 def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
@@ -119,6 +121,14 @@ def _partition_stats(entries: Sequence[ManifestEntry], fields: Sequence[DataFiel
         for index in range(len(fields))
     )
     return replace(stats, null_counts=null_counts)
+
+
+_encode_record: Final = record_encoder(MANIFEST_LIST)
+
+
+@lru_cache(maxsize=_ENCODED_MAX)
+def _encode(manifest: ManifestFileMeta) -> bytes:
+    return _encode_record(_record_of(manifest))
 
 
 def _record_of(manifest: ManifestFileMeta) -> dict[str, object]:

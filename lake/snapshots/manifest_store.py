@@ -174,9 +174,19 @@ class ManifestStore:
             if index is None:
                 return None
             self.cache.put(path + _INDEX, index, _INDEX_BYTES + _PLACE_BYTES * len(index.blocks))
+
+        def read(number: int) -> bytes:
+            ((_, packed),) = self._blocks(name, index, [number], data)
+            return packed
+
+        with corrupt_at(path):
+            if data and self._file_io.parallel_reads > 1:
+                # Of a distant store each block would later be a request of its own.
+                index.know_all(read)
+            numbers = index.holding(buckets, read)
         entries: dict[int, list[ManifestEntry]] = {}
         missing: list[int] = []
-        for number in index.holding(buckets):
+        for number in numbers:
             known = self.cache.get(_block_key(path, number, is_reduced=is_reduced))
             entries[number] = cast("list[ManifestEntry]", known or [])
             missing += [] if known else [number]

@@ -160,11 +160,19 @@ def container_block(count: int, compressed: bytes, sync: bytes) -> bytes:
 
 def encode_records(schema: AvroSchema, records: Iterable[Mapping[str, object]]) -> Iterable[bytes]:
     """Yield each record encoded with the schema."""
+    return map(record_encoder(schema), records)
+
+
+def record_encoder(schema: AvroSchema) -> Callable[[Mapping[str, object]], bytes]:
+    """Return a function that encodes a record with the schema."""
     parsed = fastavro.parse_schema(dict(schema))
-    for record in records:
+
+    def encode(record: Mapping[str, object]) -> bytes:
         buffer = io.BytesIO()
         fastavro.schemaless_writer(buffer, parsed, record)
-        yield buffer.getvalue()
+        return buffer.getvalue()
+
+    return encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
