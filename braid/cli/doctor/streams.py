@@ -67,6 +67,14 @@ def _stream_problems(check: str, command: str, status: StreamStatus) -> Iterator
             found=f"FAILED: {failure.cause if failure else status.trace}",
             advice=f"correct the cause, then: braid stream resume {command}",
         )
+    elif failure is not None and failure.crash_loop:
+        # While the stream is RETRYING, STARTING or RUNNING, until it commits.
+        yield Finding(
+            check=check,
+            level=Level.PROBLEM,
+            found=f"its starts fail again and again, since {failure.since}: {failure.cause}",
+            advice="correct the cause; the runner tries on",
+        )
     elif status.state is StreamState.RETRYING:
         yield Finding(
             check=check,
@@ -81,7 +89,7 @@ def _stream_problems(check: str, command: str, status: StreamStatus) -> Iterator
             found="no runner has it",
             advice="start a runner: braid runner --warehouse PATH",
         )
-    elif status.state is StreamState.RUNNING:
+    if status.state is StreamState.RUNNING:
         yield from _running_problems(check, command, status)
     open_letters = status.account.dead_lettered - status.replayed_dead_letters
     if open_letters > 0:
@@ -100,14 +108,6 @@ def _running_problems(check: str, command: str, status: StreamStatus) -> Iterato
             level=Level.PROBLEM,
             found=f"{_state_text(status)}: the oldest record waits for {round(status.lag_seconds)} s",
             advice=f"see braid stream status {command}; more cores for its runner, or a larger max_records_per_batch",
-        )
-    failure = status.failure
-    if failure is not None and failure.crash_loop:
-        yield Finding(
-            check=check,
-            level=Level.PROBLEM,
-            found=f"its starts fail again and again, since {failure.since}: {failure.cause}",
-            advice="correct the cause; the runner tries on",
         )
     if status.unmatched_columns:
         columns = ", ".join(f"{name} ({path})" for name, path in status.unmatched_columns.items())

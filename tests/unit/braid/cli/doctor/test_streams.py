@@ -19,6 +19,7 @@ from braid.schemas import (
 FAILURE = FailureView(
     cause="the topic is missing", since="2026-01-01T00:00:00Z", attempts=3, next_attempt_at=None
 )
+CRASH_LOOP = FAILURE.model_copy(update={"crash_loop": True})
 
 
 def status(state: StreamState, **fields: Any) -> StreamStatus:
@@ -57,10 +58,9 @@ def upkeep(error: str | None = None) -> TableMaintenanceView:
         (status(StreamState.RUNNING, lag_records=3, lag_seconds=1.0), Level.OK, "3 records behind"),
         (status(StreamState.FAILED, failure=FAILURE), Level.PROBLEM, "the topic is missing"),
         (status(StreamState.RETRYING, failure=FAILURE), Level.WARNING, "the topic is missing"),
-        (
-            status(StreamState.RUNNING, failure=FAILURE.model_copy(update={"crash_loop": True})),
-            Level.PROBLEM,
-            "its starts fail again and again",
+        *(
+            (status(state, failure=CRASH_LOOP), Level.PROBLEM, "its starts fail again and again")
+            for state in (StreamState.RETRYING, StreamState.STARTING, StreamState.RUNNING)
         ),
         (status(StreamState.UNASSIGNED), Level.PROBLEM, "no runner has it"),
         (
