@@ -160,9 +160,14 @@ def _column_problems(
 def _type_problem(found: StructField, expected: str) -> Iterator[Problem]:
     kind = found.dataType.simpleString()
     if kind != expected:
+        column = f'col("{found.name}")'
+        # A cast of a text makes a VARIANT that is this text.
+        of_json = {("string", "variant"): "parse_json", ("variant", "string"): "to_json"}
+        function = of_json.get((kind, expected))
+        value = f'{column}.cast("{expected}")' if function is None else f"{function}({column})"
         yield Problem(
             field=found.name,
             value=kind,
             message=f"expected {expected}, found {kind}",
-            hint=f'convert it: .withColumn("{found.name}", col("{found.name}").cast("{expected}"))',
+            hint=f'convert it: .withColumn("{found.name}", {value})',
         )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.captured import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from braid.lake import BATCHES, ROWS, split_offset
+from braid.demo.s3_server import S3Server
+from braid.lake import BATCHES, ROWS, json_of_variants, split_offset
 from braid.pipelines.batch_source.source import register
 from braid.registry.stream_entries import Verb
 from tests.support.doc_examples import ROOT, run_python
+from tests.support.s3_storage import s3_file_io
 from tests.support.spark_fed_table import SparkFedTable
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -42,6 +45,19 @@ def session(spark: SparkSession) -> SparkSession:
     """The shared session, which knows the format."""
     register(spark)
     return spark
+
+
+@pytest.fixture
+def s3_session(session: SparkSession, s3_server: S3Server) -> Iterator[SparkSession]:
+    """The shared session, whose Python processes have the server's settings, as by `spark.executorEnv.…`."""
+    environment = session.sparkContext.environment
+    before = dict(environment)
+    environment.update(s3_server.environment)
+    register(session)
+    yield session
+    environment.clear()
+    environment.update(before)
+    register(session)
 
 
 @pytest.fixture
@@ -82,15 +98,49 @@ def test_streams_write_their_own_columns_once(session: SparkSession, orders: Spa
     assert len(payments.writes) == 2
 
 
-def test_rows_of_a_write_are_ordered_by_task_and_row(
-    session: SparkSession, orders: SparkFedTable
+def test_a_warehouse_on_s3_is_written_in_the_order_of_tasks_and_rows(
+    s3_session: SparkSession, s3_server: S3Server, tmp_path: Path
 ) -> None:
-    frame = session.sql("select 1L id, cast(id as string) city from range(0, 40, 1, 4)")
+    orders = SparkFedTable(
+        directory=tmp_path,
+        name="shop.orders",
+        spec=ORDERS,
+        streams={"places": {}},
+        warehouse=f"{s3_server.warehouse}/spark-writes",
+        file_io=s3_file_io(s3_server),
+    )
+    frame = s3_session.sql("select 1L id, cast(id as string) city from range(0, 40, 1, 4)")
 
     orders.write(frame, "places")
 
     ((city, place, row),) = orders.rows("city", "places__offset", "places__partition")
     assert (city, split_offset(place), row) == ("39", (0, 3), 9)
+    assert orders.load(s3_session, columns="id, city").collect() == [(1, "39")]
+
+
+def test_variants_are_written_and_read_as_they_are(session: SparkSession, tmp_path: Path) -> None:
+    spec = {
+        "columns": [{"name": "id", "type": "BIGINT"}, {"name": "payload", "type": "VARIANT"}],
+        "primary_key": ["id"],
+        "sequence_groups": [{"name": "events", "columns": ["payload"]}],
+    }
+    events = SparkFedTable(
+        directory=tmp_path, name="shop.events", spec=spec, streams={"events": {}}
+    )
+    texts = "(1L, '{\"a\":[1,null],\"b\":2.5}'), (2L, 'null'), (3L, null)"
+
+    events.write(
+        session.sql(f"select id, parse_json(text) payload from values {texts} t(id, text)"),
+        "events",
+    )
+
+    found = events.table.scan().to_arrow().sort_by("id")
+    expected = ['{"a":[1,null],"b":2.5}', "null", None]
+    assert json_of_variants(found["payload"]).to_pylist() == expected
+    read = events.load(session).selectExpr("id", "to_json(payload)", "payload:b::double b")
+    assert sorted(read.collect()) == [(1, expected[0], 2.5), (2, "null", None), (3, None, None)]
+    with pytest.raises(PySparkException, match=r'"payload", parse_json\(col\("payload"\)\)'):
+        events.write(session.sql("select 1L id, '{}' payload"), "events")
 
 
 def test_kinds_of_rows_come_from_a_column(session: SparkSession, orders: SparkFedTable) -> None:

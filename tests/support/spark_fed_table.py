@@ -1,4 +1,4 @@
-"""Tables whose streams Spark programs write, in a warehouse on disk."""
+"""Tables whose streams Spark programs write, in a warehouse on disk or on a server of the S3 protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from braid.lake import Catalog, StreamPosition, SystemClock, Table, file_io_for
+from braid.lake import Catalog, FileIO, StreamPosition, SystemClock, Table, file_io_for
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import StreamDefinition, TableSpec
@@ -19,23 +19,30 @@ class SparkFedTable:
     """One registered table.
 
     Attributes:
-        directory: Where the warehouse and checkpoints are.
+        directory: Where checkpoints are, and the warehouse by default.
         name: `db.table`.
         spec: The table as declared.
         streams: Definitions of its streams from Spark, without the source, by name.
+        warehouse: Its address; empty: a folder of `directory`.
+        file_io: Storage of the warehouse; None: as the environment has it.
     """
 
     directory: Path
     name: str
     spec: Mapping[str, Any]
     streams: Mapping[str, Mapping[str, Any]]
+    warehouse: str = ""
+    file_io: FileIO | None = None
 
     def __post_init__(self) -> None:
-        self.warehouse = str(self.directory / "warehouse")
-        Path(self.warehouse).mkdir(exist_ok=True)
-        catalog, clock = Catalog(self.warehouse), SystemClock()
-        store = RegistryStore(file_io_for(self.warehouse), self.warehouse, clock)
-        self.registrar = Registrar(store, catalog, clock)
+        if not self.warehouse:
+            folder = self.directory / "warehouse"
+            folder.mkdir(exist_ok=True)
+            self.warehouse = str(folder)
+        file_io, clock = self.file_io or file_io_for(self.warehouse), SystemClock()
+        self.catalog = Catalog(self.warehouse, file_io=file_io)
+        store = RegistryStore(file_io, self.warehouse, clock)
+        self.registrar = Registrar(store, self.catalog, clock)
         database, _, name = self.name.partition(".")
         self.registrar.put_table(database, name, TableSpec.model_validate(dict(self.spec)))
         for stream, definition in self.streams.items():
@@ -49,7 +56,7 @@ class SparkFedTable:
     @property
     def table(self) -> Table:
         """The table, opened anew."""
-        return Catalog(self.warehouse).table(self.name)
+        return self.catalog.table(self.name)
 
     def options(self, stream: str, **options: str) -> dict[str, str]:
         """Return the options of a write."""
