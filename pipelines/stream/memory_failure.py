@@ -4,7 +4,7 @@
 |---|---|
 | `MemoryError`, also Arrow's and numpy's, `Cannot allocate memory`, `Python daemon failed to launch worker` | a Python process got no memory from the system |
 | `java.lang.OutOfMemoryError` | the heap of Spark's JVM is full |
-| `Python worker exited unexpectedly` | a worker was killed (most often by the kernel, because memory ran out), or got no more memory, or crashed |
+| `Python worker exited unexpectedly`; `EOFException` in `PythonWorkerFactory` | a worker was killed (most often by the kernel, because memory ran out), or got no more memory, or crashed |
 
 The innermost error of such a text does not show the cause: it is `Connection reset` for a worker that was killed, and `Broken
 pipe` for a worker that got no memory, because Spark still sends records when the worker ends.
@@ -34,7 +34,11 @@ _KINDS: Final = (
         HEAP_HINT,
     ),
     (
-        re.compile(r"\bPython worker exited unexpectedly\b"),
+        re.compile(
+            r"\bPython worker exited unexpectedly\b"
+            # It ended before it could say that it had begun.
+            r"|\bjava\.io\.EOFException\b[^\n]*\n[^\n]*DataInputStream\.readInt\b[^\n]*\n[^\n]*\bat org\.apache\.spark\.api\.python\.PythonWorkerFactory\."
+        ),
         "a Python worker of Spark ended within a micro-batch: the system killed it because "
         "memory ran out, or it could not get more memory, or it crashed",
         _OF_SYSTEM,

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from braid.demo.broker import KafkaBroker
 from braid.pipelines.runner_process import EXIT_TRY_AGAIN
 from braid.pipelines.spark.session import jvm_process_id
+from braid.pipelines.spark.target import WORKER_DAEMON
 from braid.schemas import DesiredState, StreamProgress, StreamState
 from tests.integration.conftest import WIDE
 from tests.integration.ingest_bed import IngestBed, left
@@ -58,7 +59,7 @@ def _daemons(session: SparkSession) -> list[int]:
     found: list[int] = []
     for child in _children(jvm_process_id(session)):
         with suppress(OSError):
-            if b"pyspark.daemon" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if WORKER_DAEMON.encode() in Path(f"/proc/{child}/cmdline").read_bytes():
                 found.append(child)
     return found
 

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 import orjson
 import pyarrow as pa
+from httpx import Response
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import (
@@ -28,6 +30,7 @@ from braid.service.app import create_app
 from braid.service.limits import RequestLimits
 from braid.service.settings import ServiceSettings
 from tests.support.memory_topics import MemoryTopics
+from tests.support.waiting import wait_until
 from tests.unit.service.http_client import HttpClient
 
 DATABASE, NAME = "shop", "orders"
@@ -163,10 +166,17 @@ class FedTable:
         return offsets
 
     def get(self, path: str) -> Any:
-        """Return the answer to a request below the table's address, which succeeds."""
-        answer = self.client.get(f"{TABLE}/{path}")
-        assert answer.status_code == 200, answer.text
-        return answer.json()
+        """Return the answer to a request below the table's address, which succeeds, if not the first time that it is asked for."""
+        answers: list[Response] = []
+
+        def is_ready() -> bool:
+            answers[:] = [self.client.get(f"{TABLE}/{path}")]
+            # What takes longer than a moment is worked out while the client waits.
+            return answers[0].status_code != HTTPStatus.ACCEPTED
+
+        wait_until(is_ready, what=lambda: answers[0].text)
+        assert answers[0].status_code == 200, answers[0].text
+        return answers[0].json()
 
     def suppose(self, key: Mapping[str, Any], **hypothesis: Any) -> Any:
         """Return the row of a key as it would be."""

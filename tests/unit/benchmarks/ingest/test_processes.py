@@ -14,8 +14,9 @@ from benchmarks.ingest.processes import (
     kind_of,
     roots_of,
 )
+from braid.pipelines.spark.target import WORKER_DAEMON
 
-WORKER = ["/venv/bin/python", "-m", "pyspark.daemon", "pyspark.worker"]
+WORKER = ["/venv/bin/python", "-m", WORKER_DAEMON, "pyspark.worker"]
 COMPACTION = ["/venv/bin/python", "-c", "from multiprocessing.spawn import spawn_main; …"]
 
 
