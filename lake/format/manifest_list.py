@@ -5,6 +5,9 @@ own changes. If it has changelog files, it also has a list of the manifests of t
 description of a manifest has bounds of its entries, so that a reader can skip manifests that it
 does not need; `describe_manifest` computes the description.
 
+The lists of successive snapshots begin with the same descriptions, so blocks are small: a reader decodes those that
+it has not seen.
+
 Source: table-format 5.1.
 """
 
@@ -14,7 +17,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from braid.lake.format.avro.container import EntryKind, record_encoder, write_container
+from braid.lake.format.avro.container import (
+    AvroBlock,
+    EntryKind,
+    read_blocks,
+    record_encoder,
+    write_container,
+)
+from braid.lake.format.avro.resolution import WrittenSchema
 from braid.lake.format.avro.schemas import MANIFEST_LIST
 from braid.lake.format.binary_row import decode_row, decode_rows
 from braid.lake.format.data_file_codec import stats_of, stats_record
@@ -25,6 +35,10 @@ from braid.lake.format.statistics import SimpleStats, collect_statistics
 _VERSION: Final = 2
 _ENCODED_MAX: Final = 1 << 13
 """Encoded descriptions that are kept, some 150 bytes each: the list of a commit has nearly all of the list before."""
+_BLOCK_BYTES: Final = 1 << 12
+_BLOCKS_MAX: Final = 256
+_KEPT_BYTES_MAX: Final = 1 << 12
+"""Compressed size up to which a decoded block is kept: a block of this engine has some forty descriptions in less than half of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +107,8 @@ def encode_manifest_list(
     Raises:
         InvalidRequest: The compression is not one of these.
     """
-    return write_container(MANIFEST_LIST, map(_encode, manifests), compression)
+    records = map(_encode, manifests)
+    return write_container(MANIFEST_LIST, records, compression, block_bytes=_BLOCK_BYTES)
 
 
 def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
@@ -103,7 +118,24 @@ def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
         CorruptData: The bytes are not an Avro file, or it lacks fields of a manifest list.
         UnsupportedFeature: An entry has another version, or this version does not support the codec.
     """
-    return _ENTRIES.read(data)
+    written, blocks = read_blocks(data, what=_ENTRIES.what)
+    return [
+        manifest
+        for block in blocks
+        for manifest in (
+            _known_block(written, block.codec, block.count, block.compressed)
+            if len(block.compressed) <= _KEPT_BYTES_MAX
+            else _ENTRIES.decode(written, [block])
+        )
+    ]
+
+
+@lru_cache(maxsize=_BLOCKS_MAX)
+def _known_block(
+    written: WrittenSchema, codec: str, count: int, compressed: bytes
+) -> tuple[ManifestFileMeta, ...]:
+    block = AvroBlock(count=count, compressed=compressed, codec=codec)
+    return tuple(_ENTRIES.decode(written, [block]))
 
 
 def _partition_stats(entries: Sequence[ManifestEntry], fields: Sequence[DataField]) -> SimpleStats:

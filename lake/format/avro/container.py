@@ -79,7 +79,11 @@ class AvroBlock:
 
 
 def write_container(
-    schema: AvroSchema, records: Iterable[bytes], compression: str = "zstandard"
+    schema: AvroSchema,
+    records: Iterable[bytes],
+    compression: str = "zstandard",
+    *,
+    block_bytes: int | None = None,
 ) -> bytes:
     """Return the bytes of a container file.
 
@@ -89,6 +93,7 @@ def write_container(
         schema: The schema, for the header; written as compact JSON, keys in the given order.
         records: The records, each encoded with that schema; may be empty.
         compression: `zstandard`, `deflate` or `null`.
+        block_bytes: Size of a block before compression; None: `BLOCK_BYTES`.
 
     Raises:
         InvalidRequest: The compression is not one of these.
@@ -96,7 +101,10 @@ def write_container(
     if compression not in _MANIFEST_CODECS:
         text = f"manifest compression `{compression}` is not one of {', '.join(_MANIFEST_CODECS)}"
         raise InvalidRequest(text)
-    blocks = [(len(block), compress(b"".join(block), compression)) for block in _blocks(records)]
+    blocks = [
+        (len(block), compress(b"".join(block), compression))
+        for block in _blocks(records, block_bytes or BLOCK_BYTES)
+    ]
     return join_blocks(schema, blocks, compression)
 
 
@@ -328,13 +336,13 @@ def _read_block(decoder: AvroDecoder, sync: bytes, codec: str) -> AvroBlock:
     return AvroBlock(count=count, compressed=compressed, codec=codec, offset=offset)
 
 
-def _blocks(records: Iterable[bytes]) -> Iterable[list[bytes]]:
+def _blocks(records: Iterable[bytes], block_bytes: int) -> Iterable[list[bytes]]:
     block: list[bytes] = []
     size = 0
     for record in records:
         block.append(record)
         size += len(record)
-        if size >= BLOCK_BYTES:
+        if size >= block_bytes:
             yield block
             block, size = [], 0
     if block:

@@ -36,6 +36,39 @@ def test_a_list_may_be_empty() -> None:
     assert decode_manifest_list(encode_manifest_list([])) == []
 
 
+def test_of_a_longer_list_only_new_blocks_are_decoded() -> None:
+    manifest = ManifestFileMeta(
+        file_name="",
+        file_size=1,
+        num_added_files=1,
+        num_deleted_files=0,
+        partition_stats=EMPTY_STATS,
+        schema_id=0,
+    )
+    manifests = [replace(manifest, file_name=f"manifest-{number}") for number in range(500)]
+
+    before = decode_manifest_list(encode_manifest_list(manifests[:400]))
+    after = decode_manifest_list(encode_manifest_list(manifests))
+
+    assert after == manifests
+    same = sum(one is other for one, other in zip(before, after, strict=False))
+    assert 300 < same < 400
+
+
+def test_a_list_in_one_block_is_read() -> None:
+    data = encode_manifest_list(decode_manifest_list(java_file("partitioned-manifest-list")))
+    records = list(fastavro.reader(io.BytesIO(data))) * 500
+    for number, record in enumerate(records):
+        records[number] = record | {"_FILE_NAME": f"manifest-{number * 7919}"}
+    whole = io.BytesIO()
+    schema = fastavro.reader(io.BytesIO(data)).writer_schema
+    fastavro.writer(whole, schema, records, "deflate", sync_interval=1 << 24)
+
+    found = decode_manifest_list(whole.getvalue())
+
+    assert [one.file_name for one in found] == [record["_FILE_NAME"] for record in records]
+
+
 def test_missing_optional_fields_are_read_back_as_missing() -> None:
     manifest = ManifestFileMeta(
         file_name="m",
