@@ -8,7 +8,7 @@ Each part collects the files that it has tests in, and no others. With arguments
 servers are one part and the others too, and each part collects what they name. With a choice of markers (`-m`), or on one core, there is one
 process.
 
-`--unit` as the first argument runs the fast tests of `tests/unit`, in two parts; with more arguments, those that they name.
+`--unit` as the first argument runs the fast tests of `tests/unit`; with more arguments, those that they name.
 """
 
 import os
@@ -41,8 +41,12 @@ WITH_A_BROWSER = "tests/console/"
 """Folder of tests that need what only a system's package manager has: `make console-test` runs them."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
 FAST = f"{OTHERS} and not slow"
-UNIT_BESIDE = ("tests/unit/lake", "tests/unit/registry", "tests/unit/formats")
-"""Folders of `tests/unit` whose fast tests take about as long as all others of it."""
+UNIT_GROUPS = (
+    ("tests/unit/lake",),
+    ("tests/unit/client", "tests/unit/docs", "tests/unit/service"),
+    ("tests/unit/formats", "tests/unit/registry"),
+)
+"""Folders of `tests/unit` by part, for its fast tests; all others of it are one more."""
 WHOLLY_BESIDE = ("tests/integration", "tests/interop")
 """Folders in which every test has one of those markers."""
 LONG = (
@@ -92,10 +96,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _fast_parts() -> list[Part]:
-    ignored = [f"--ignore={folder}" for folder in UNIT_BESIDE]
+    left = [f"--ignore={folder}" for folders in UNIT_GROUPS for folder in folders]
+    groups = [*((" ".join(folders), folders) for folders in UNIT_GROUPS), ("others", left)]
     return [
-        Part(name="the engine", arguments=[*UNIT_BESIDE, "-m", FAST]),
-        Part(name="all else", arguments=["tests/unit", *ignored, "-m", FAST]),
+        Part(
+            name=name,
+            arguments=[*(["tests/unit"] if folders is left else []), *folders, "-m", FAST],
+        )
+        for name, folders in groups
     ]
 
 

@@ -219,13 +219,14 @@ FUNCTION_COLUMNS: tuple[FunctionColumn, ...] = (
 BY_NAME: dict[str, FunctionColumn] = {function.name: function for function in FUNCTION_COLUMNS}
 
 _WRAP = {"braid.on-overflow": "wrap"}
-_WRAPPING: tuple[FunctionColumn, ...] = (
+WRAPPING: tuple[FunctionColumn, ...] = (
     FunctionColumn(name="sum", domains=(*INTEGERS, *_WIDE_DECIMALS), options=(_WRAP,)),
     FunctionColumn(name="product", domains=(*INTEGERS, *_WIDE_DECIMALS[:2]), options=(_WRAP,)),
 )
+"""Functions with values that their types do not hold, by an option that other engines ignore."""
 ORDER_FREE: tuple[FunctionColumn, ...] = (
     *(replace(function, domains=function.exact) for function in FUNCTION_COLUMNS if function.exact),
-    *_WRAPPING,
+    *WRAPPING,
 )
 """The functions that do not mind the order of the records, on types and values without rounding."""
 

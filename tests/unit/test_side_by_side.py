@@ -10,7 +10,7 @@ from tests.side_by_side import (
     ENVIRONMENT,
     LONG,
     SHORT,
-    UNIT_BESIDE,
+    UNIT_GROUPS,
     WHOLLY_BESIDE,
     WITH_A_BROWSER,
     files_with,
@@ -61,7 +61,7 @@ def test_a_failure_of_any_part_is_the_exit_code(
 
 
 def test_the_folders_of_the_parts_are_there() -> None:
-    chosen = (*LONG, SHORT, UNIT_BESIDE, WHOLLY_BESIDE, [WITH_A_BROWSER])
+    chosen = (*LONG, SHORT, *UNIT_GROUPS, WHOLLY_BESIDE, [WITH_A_BROWSER])
     folders = [folder for folders in chosen for folder in folders]
     assert [folder for folder in folders if not (CONFIG.parent / folder).is_dir()] == []
 

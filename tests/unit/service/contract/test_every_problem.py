@@ -11,6 +11,8 @@ from tests.unit.service.contract.deployment import Deployment
 from tests.unit.service.contract.documented import Operation, documented_problems, operations
 from tests.unit.service.contract.provocations import provoked
 
+pytestmark = pytest.mark.slow  # some two thousand requests
+
 ENDLESS = "/rows/events"
 """Subscriptions, whose answers have no end."""
 
