@@ -1,5 +1,6 @@
 import io
 from dataclasses import replace
+from typing import Any
 
 import fastavro
 import pytest
@@ -57,12 +58,13 @@ def test_of_a_longer_list_only_new_blocks_are_decoded() -> None:
 
 def test_a_list_in_one_block_is_read() -> None:
     data = encode_manifest_list(decode_manifest_list(java_file("partitioned-manifest-list")))
-    records = list(fastavro.reader(io.BytesIO(data))) * 500
-    for number, record in enumerate(records):
-        records[number] = record | {"_FILE_NAME": f"manifest-{number * 7919}"}
+    reader: Any = fastavro.reader(io.BytesIO(data))
+    records: list[dict[str, Any]] = [
+        record | {"_FILE_NAME": f"manifest-{number * 7919}"}
+        for number, record in enumerate(list(reader) * 500)
+    ]
     whole = io.BytesIO()
-    schema = fastavro.reader(io.BytesIO(data)).writer_schema
-    fastavro.writer(whole, schema, records, "deflate", sync_interval=1 << 24)
+    fastavro.writer(whole, reader.writer_schema, records, "deflate", sync_interval=1 << 24)
 
     found = decode_manifest_list(whole.getvalue())
 
