@@ -22,6 +22,14 @@ from tests.unit.lake.format.given_files import ENTRY, PLAIN_ENTRY
 from tests.unit.lake.format.java_files import java_file
 
 PARTITION = [DataField(id=1, name="p", type=parse_type("STRING"))]
+WITHOUT_BOUNDS = ManifestFileMeta(
+    file_name="m",
+    file_size=1,
+    num_added_files=1,
+    num_deleted_files=0,
+    partition_stats=EMPTY_STATS,
+    schema_id=0,
+)
 
 
 @pytest.mark.parametrize("name", ["types-manifest-list", "partitioned-manifest-list"])
@@ -38,15 +46,7 @@ def test_a_list_may_be_empty() -> None:
 
 
 def test_of_a_longer_list_only_new_blocks_are_decoded() -> None:
-    manifest = ManifestFileMeta(
-        file_name="",
-        file_size=1,
-        num_added_files=1,
-        num_deleted_files=0,
-        partition_stats=EMPTY_STATS,
-        schema_id=0,
-    )
-    manifests = [replace(manifest, file_name=f"manifest-{number}") for number in range(500)]
+    manifests = [replace(WITHOUT_BOUNDS, file_name=f"manifest-{number}") for number in range(500)]
 
     before = decode_manifest_list(encode_manifest_list(manifests[:400]))
     after = decode_manifest_list(encode_manifest_list(manifests))
@@ -72,16 +72,7 @@ def test_a_list_in_one_block_is_read() -> None:
 
 
 def test_missing_optional_fields_are_read_back_as_missing() -> None:
-    manifest = ManifestFileMeta(
-        file_name="m",
-        file_size=1,
-        num_added_files=1,
-        num_deleted_files=0,
-        partition_stats=EMPTY_STATS,
-        schema_id=0,
-    )
-
-    assert decode_manifest_list(encode_manifest_list([manifest])) == [manifest]
+    assert decode_manifest_list(encode_manifest_list([WITHOUT_BOUNDS])) == [WITHOUT_BOUNDS]
 
 
 def test_a_manifest_is_described_as_java_describes_it() -> None:
