@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar, cast
 
-from braid.lake.errors import InvalidRequest
+from braid.lake.errors import CorruptData, InvalidRequest
 from braid.lake.files.paths import TablePaths, is_manifest_part, is_sorted_manifest
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.bucket import BucketId
@@ -179,11 +179,15 @@ class ManifestStore:
             ((_, packed),) = self._blocks(name, index, [number], data)
             return packed
 
-        with corrupt_at(path):
+        try:
             if data and self._file_io.parallel_reads > 1:
                 # Of a distant store each block would later be a request of its own.
                 index.know_all(read)
             numbers = index.holding(buckets, read)
+        except CorruptData as error:
+            # Not `corrupt_at`: blocks are read meanwhile, and what storage raises is no damage.
+            message = f"{path}: {error}"
+            raise CorruptData(message) from error
         entries: dict[int, list[ManifestEntry]] = {}
         missing: list[int] = []
         for number in numbers:
