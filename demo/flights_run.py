@@ -73,6 +73,7 @@ class FlightsRun:
         self.clusters = work_dir / "clusters.toml"
         self.api = f"http://127.0.0.1:{free_port()}"
         self.http = httpx.Client(base_url=self.api, timeout=REQUEST_TIMEOUT_S)
+        self._service: ChildProcess | None = None
         self._watched: list[ChildProcess] = []
         self._producers: list[ChildProcess] = []
 
@@ -109,6 +110,7 @@ class FlightsRun:
             environment=self.environment,
         )  # fmt: skip
         service.wait_ready(self._is_service_ready, timeout_s=READY_TIMEOUT_S)
+        self._service = service
         self._watched.append(service)
 
     def register(self) -> None:
@@ -243,7 +245,7 @@ class FlightsRun:
             f"/v1/tables/{DATABASE}/{TABLE}/rows{suffix}",
             params={name: str(value) for name, value in key.items()},
         )
-        return _body(response)
+        return self._body(response)
 
     def _is_service_ready(self) -> bool:
         try:
@@ -254,18 +256,20 @@ class FlightsRun:
     def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        return _body(self.http.request(method, path, json=body, headers=JSON))
+        return self._body(self.http.request(method, path, json=body, headers=JSON))
+
+    def _body(self, response: httpx.Response) -> dict[str, Any]:
+        if response.is_error:
+            message = f"{response.request.method} {response.request.url}: {response.text}"
+            if response.is_server_error and self._service is not None:
+                # The answer has no cause, which may name files; the log has.
+                raise ProcessFailed(self._service, what=f"failed at {message}")
+            raise RuntimeError(message)
+        body: dict[str, Any] = response.json()
+        return body
 
     def _check_streams(self, statuses: Statuses) -> None:
         for name, status in statuses.items():
             if status["state"] == "FAILED":
                 message = f"stream {name} failed: {status['trace']}"
                 raise StreamFailed(message)
-
-
-def _body(response: httpx.Response) -> dict[str, Any]:
-    if response.is_error:
-        message = f"{response.request.method} {response.request.url}: {response.text}"
-        raise RuntimeError(message)
-    body: dict[str, Any] = response.json()
-    return body

@@ -13,6 +13,7 @@ No error is raised; the result has the first value of each part of a column that
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +40,6 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 _DAY_MS = 86_400_000
 _PER_DAY = {"ms": _DAY_MS, "us": _DAY_MS * 1_000}
 _COUNT = DataType(root=TypeRoot.INT, nullable=False)
-_VARIANT_VERSIONS = pa.array(
-    [bytes((byte,)) for byte in range(256) if byte & 0x0F == layout.VERSION], pa.binary()
-)
 _YEARS = "expected a year from 1 to 9999 (counted from 1970-01-01)"
 
 
@@ -163,7 +161,7 @@ def _variant_breaches(part: _Part) -> Iterator[LimitBreach]:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     value, metadata = array.flatten()
     first = pc.binary_slice(metadata, 0, 1)
-    is_known = pc.is_in(first, value_set=_VARIANT_VERSIONS)
+    is_known = pc.is_in(first, value_set=_variant_versions())
     lengths = [pc.binary_length(value), pc.binary_length(metadata)]
     is_small = pc.less_equal(pc.max_element_wise(*lengths), layout.SIZE_MAX)
     fits = pc.and_(pc.and_(is_known, is_small), pc.greater(lengths[0], 0))
@@ -171,6 +169,16 @@ def _variant_breaches(part: _Part) -> Iterator[LimitBreach]:
     if pc.any(outside).as_py():
         index = pc.index(outside, True).as_py()
         yield part.breach(index, "bytes", "is no VARIANT value of version 1 of at most 128 MiB")
+
+
+@cache
+def _variant_versions() -> pa.Array:
+    """Return the first bytes of metadata of the version that is read.
+
+    Not when the module is imported: Arrow would load pandas (`service/http/arrow_without_pandas`).
+    """
+    known = (byte for byte in range(256) if byte & 0x0F == layout.VERSION)
+    return pa.array([bytes((byte,)) for byte in known], pa.binary())
 
 
 def _text_breaches(part: _Part) -> Iterator[LimitBreach]:

@@ -186,6 +186,23 @@ def test_a_creation_whose_answer_is_lost_leaves_it_to_the_content(
     assert file_io.read_bytes(f"{warehouse}/data-1") == b"ours too"
 
 
+def test_a_creation_whose_answers_are_lost_many_times_is_repeated(
+    s3_server: S3Server, warehouse: str
+) -> None:
+    file_io = ObjectStoreFileIO(s3_settings(s3_server), sleep=lambda _: None)
+    for _ in range(8):
+        s3_server.proxy.lose_next("PUT", "/eight")
+    for _ in range(9):
+        s3_server.proxy.lose_next("PUT", "/nine")
+
+    file_io.write_new(f"{warehouse}/eight", b"ours")
+    with pytest.raises(StorageUnavailable, match="/nine: a broken connection"):
+        file_io.write_new(f"{warehouse}/nine", b"ours")
+
+    assert file_io.read_bytes(f"{warehouse}/eight") == b"ours"
+    assert s3_server.proxy.injected["lost"] == 17
+
+
 def test_a_conflict_that_comes_to_nothing_is_no_file(s3_server: S3Server, warehouse: str) -> None:
     file_io = s3_file_io(s3_server)
     file_io.write_new(f"{warehouse}/theirs", b"theirs")

@@ -3,7 +3,7 @@
 Settings come from the environment and are pickled with a `FileIO` to other processes. Credentials are not: each
 process takes them from its own environment (the standard names: `AWS_…`, `GOOGLE_…`, `AZURE_…`, instance roles
 and workload identities included) or from the file that `BRAID_STORE_CREDENTIALS` names. Timeouts and the
-library's retries are constants here.
+bounds of retries are constants here.
 """
 
 import os
@@ -35,6 +35,12 @@ _BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": F
 # The library's message about a setting that it does not know.
 _KEY_IN_TEXT: Final = re.compile(r"key: '([^']*)' is not valid")
 
+RETRIES_MAX: Final = 8
+"""The most retries of a request, by the library and by this engine, which repeats what the library does not."""
+
+RETRIED_S_MAX: Final = 45
+"""Seconds after the first try of a request in which another one may begin."""
+
 # A request has a timeout and is repeated with growing, random pauses. The total time of an operation is bounded
 # too, so that a caller gets an error within minutes.
 _CLIENT: Final[Mapping[str, Any]] = {
@@ -43,8 +49,8 @@ _CLIENT: Final[Mapping[str, Any]] = {
     "timeout": timedelta(seconds=30),
 }
 _RETRIES: Final[Any] = {
-    "max_retries": 8,
-    "retry_timeout": timedelta(seconds=45),
+    "max_retries": RETRIES_MAX,
+    "retry_timeout": timedelta(seconds=RETRIED_S_MAX),
     "backoff": {
         "init_backoff": timedelta(milliseconds=100),
         "max_backoff": timedelta(seconds=10),

@@ -44,7 +44,7 @@ from braid.lake.files.object_store.errors import (
 )
 from braid.lake.files.object_store.input import TAIL_BYTES, RangedInput
 from braid.lake.files.object_store.output import MultipartOutput
-from braid.lake.files.object_store.settings import StoreSettings
+from braid.lake.files.object_store.settings import RETRIED_S_MAX, RETRIES_MAX, StoreSettings
 from braid.lake.files.storage.exclusive_probe import probe_exclusive_create, probe_exclusive_race
 from braid.lake.files.storage.file_io import FileStatus
 from braid.lake.files.storage.positioned_input import ByteRange, PositionedInput
@@ -52,9 +52,9 @@ from braid.lake.files.storage.positioned_input import ByteRange, PositionedInput
 T = TypeVar("T")
 
 _PARALLEL_READS: Final = 16
-# Tries of a request that the library does not repeat itself.
-_TRIES: Final = 4
-_PAUSE_S: Final = 0.2
+# The longest pause before the first retry, and before any.
+_PAUSE_S: Final = 0.4
+_PAUSE_S_MAX: Final = 10.0
 _KEYS_PER_PAGE: Final = 1_000
 
 
@@ -280,14 +280,15 @@ class ObjectStoreFileIO:
 
     def _retried(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
         """Call `call`, which must be repeatable, with the store and the key of a path; repeat it on failure."""
-        for tried in range(1, _TRIES):
+        end_s = time.monotonic() + RETRIED_S_MAX
+        for retry in range(RETRIES_MAX):
             try:
                 return self._called(path, call)
             except BaseError as error:
-                if not is_retryable(error):
+                if not is_retryable(error) or time.monotonic() >= end_s:
                     raise self._translated(error, path) from None
             # A random pause, so that clients that failed together do not try again together.
-            self._sleep(self._random.uniform(0, _PAUSE_S * 2**tried))
+            self._sleep(self._random.uniform(0, min(_PAUSE_S_MAX, _PAUSE_S * 2**retry)))
         return self._once(path, call)
 
     def _put(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
