@@ -35,7 +35,6 @@ from braid.service.control.lists.summaries import (
 
 EXAMINED_MAX: Final = 500
 TABLES_MAX: Final = 2_000
-_CHUNK: Final = 32
 _BETWEEN: Final = (
     "/"  # comes before every character of a name, so that the streams of a table stand together
 )
@@ -137,10 +136,11 @@ class ResourceLists:
             ]
         examined = ordered[:EXAMINED_MAX]
         found: list[tuple[Place, EntryT]] = []
-        for at in range(0, len(examined), _CHUNK):
-            read = (meant[name] for name in examined[at : at + _CHUNK])
-            chunk = [one for one in read if one is not None]
-            found += [one for one in entries_of(query, chunk) if after is None or one[0] > after]
+        for name in examined:
+            read = meant[name]
+            if read is None:
+                continue
+            found += [one for one in entries_of(query, [read]) if after is None or one[0] > after]
             if len(found) > query.page_size:
                 break
         page = page_of(found, after=None, page_size=query.page_size, digest=query.digest)

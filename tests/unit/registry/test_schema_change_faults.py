@@ -24,6 +24,8 @@ from tests.support.faulty_file_io import Died, FaultyFileIO, Moment
 from tests.support.table_files import copied
 from tests.unit.registry.shop import definition, orders
 
+pytestmark = pytest.mark.slow
+
 ORDERS = "shop.orders"
 RENAME = {"change": "rename_column", "column": "paid", "to": "settled"}
 ADD = {"change": "add_column", "column": "iban", "type": "STRING", "sequence_group": "payments"}

@@ -104,6 +104,7 @@ def test_the_duration_of_spans_is_logged_at_debug(caplog: pytest.LogCaptureFixtu
     assert shown[0].startswith("lookup table=a.t duration_ms=")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "package"),
     [

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 WORKER = """
@@ -32,6 +33,7 @@ def seen_by_worker(directory: Path, place: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_any_worker_shows_the_requests_of_all_and_one_that_starts_again_counts_on(
     tmp_path: Path,
 ) -> None:

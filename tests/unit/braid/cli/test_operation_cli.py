@@ -108,6 +108,7 @@ def test_commands_for_long_work_request_operations(
     assert operation["request"].items() >= request_.items()
 
 
+@pytest.mark.slow
 def test_long_work_is_waited_for(address: str, bed: FedTable) -> None:
     pool = bed.client.app.state.components.operation_pool
     command = [sys.executable, "-m", "braid", "compact", TABLE, "--wait", "60", "--api", address]

@@ -1,5 +1,6 @@
 """Manifests are read once, and an absent one is an error of its own."""
 
+import errno
 from dataclasses import replace
 
 import pytest
@@ -106,3 +107,27 @@ def test_of_a_sorted_manifest_blocks_are_read_once() -> None:
     store.delete(name)
     with pytest.raises(ManifestGone, match="has expired"):
         list(store.read_some([name], {(EMPTY_ROW, 3)}, is_reduced=True))
+
+
+def test_storage_that_fails_within_a_search_is_no_damage() -> None:
+    file_io = FaultyFileIO(MemoryFileIO())
+    store = ManifestStore(file_io, PATHS)
+    name = PATHS.new_manifest_part_name("u", 0)
+    wide = SimpleStats(min_values=bytes(40_000), max_values=bytes(40_000), null_counts=())
+    (entry,) = entries("a")
+    sorted_entries = [
+        replace(entry, bucket=number, file=replace(entry.file, value_stats=wide))
+        for number in range(16)
+    ]
+    store.write_manifest(name, sorted_entries, partition_fields=(), compression="null")
+    list(store.read_some([name], {(EMPTY_ROW, 0)}, is_reduced=True))
+
+    def fail(_at: int, method: str, path: str) -> None:
+        raise OSError(errno.EIO, f"{method} {path} failed on purpose")
+
+    file_io.before = fail
+
+    with pytest.raises(OSError, match="failed on purpose"):
+        list(store.read_some([name], {(EMPTY_ROW, 9)}, is_reduced=True))
+
+    assert [method for method, _ in file_io.calls][-1] == "read_range"

@@ -15,6 +15,7 @@ from braid.pipelines.spark.environment_archive import (
 )
 
 
+@pytest.mark.slow
 def test_the_code_of_an_archive_is_what_a_python_without_braid_imports(tmp_path: Path) -> None:
     made = make_environment_archive(tmp_path / "code.tar.gz", is_code_only=True)
     with tarfile.open(made.path) as archive:

@@ -8,6 +8,8 @@ from braid.schemas.access import AccessScope
 from braid.service.access.route_scopes import SCOPES, Reach
 from tests.unit.service.access.guarded import Guarded
 
+pytestmark = pytest.mark.slow
+
 PATTERNS = {
     "*": True,
     "shop.*": True,

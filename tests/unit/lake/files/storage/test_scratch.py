@@ -54,6 +54,7 @@ def test_it_is_removed_when_its_owner_is_collected(tmp_path: Path) -> None:
     assert list(tmp_path.glob("braid-*/*")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise ValueError"])
 def test_a_process_that_ends_leaves_nothing_and_its_child_takes_nothing(
     tmp_path: Path, end: str
