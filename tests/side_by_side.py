@@ -1,8 +1,8 @@
 """Runs all tests as processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
 
-The tests are parts, and a few more parts than the machine has cores run at once. Parts that start servers begin first: they
-take the longest, and wait much of their time. Those that compute fill the gaps, with a lower priority. All parts at
-once would take longer: two cores that change between eight processes do the same work in twice the processor time.
+The tests are parts, and one more than the machine has cores run at once. Parts that start servers begin first: they
+take the longest, and wait part of their time. Those that compute fill the gaps, with a lower priority. More parts at
+once would take longer: servers that wait for a core do so by asking again and again.
 
 Each part collects the files that it has tests in, and no others. With arguments, which go to each part, those with
 servers are one part and the others too, and each part collects what they name. With a choice of markers (`-m`), or on one core, there is one
@@ -58,8 +58,8 @@ SHORT = ("tests/conformance", "tests/unit/client", "tests/unit/docs", "tests/uni
 """Folders that together take somewhat less: the part that begins last is to end with the others."""
 AFTER = ("nice", "-n", "5")
 """Before the command of a part that computes: servers that wait for each other are not to wait for it, too."""
-MORE_THAN_CORES = 2
-"""Parts that run at once, besides one for each core: parts with servers wait half of their time."""
+MORE_THAN_CORES = 1
+"""Parts that run at once, besides one for each core: parts with servers wait part of their time."""
 NOTHING_CHOSEN = 5
 """Pytest's exit code when no test was chosen; a part may be empty."""
 ENVIRONMENT = {
@@ -125,9 +125,9 @@ def _all_parts() -> list[Part]:
         ),
         Part(name="servers of their own", arguments=[*ALONE, "-m", ALWAYS]),
         longest,
+        _computing("others", [f"--ignore={folder}" for folder in apart]),
         Part(name="Java", arguments=[*_files_beside(java), "-m", java]),
         *long,
-        _computing("others", [f"--ignore={folder}" for folder in apart]),
         _computing(" ".join(SHORT), SHORT),
     ]
 
