@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack
-from functools import cache
+from functools import cache, partial
 
 import typer
 
@@ -53,23 +53,24 @@ def compact_tables(
     _show_progress()
     catalog = Catalog(warehouse)
 
-    def attempt(identifier: str, compact: Callable[[Table], int]) -> int:
+    def attempt(identifier: str, begin: Callable[[], Callable[[Table], int]]) -> int:
         try:
             with one_line_errors():
                 table = catalog.table(identifier)
+                compact = begin()
                 record_maintenance(warehouse, identifier, CompactionRequest(full=full))
                 return compact(table)
         except typer.Exit as ended:
             return ended.exit_code
 
     if workers is None and new_pool is None:
-        statuses = [attempt(name, lambda table: _compact(table, full=full)) for name in identifiers]
+        statuses = [attempt(name, lambda: partial(_compact, full=full)) for name in identifiers]
     else:
         with ExitStack() as stack:
             # Started for the first table that exists: a cluster takes half a minute.
             pool = cache(lambda: stack.enter_context(_pool(workers, new_pool)))
             statuses = [
-                attempt(name, lambda table: _compact_with(pool(), table, full=full))
+                attempt(name, lambda: partial(_compact_with, pool(), full=full))
                 for name in identifiers
             ]
     return exit_status(statuses)

@@ -3,6 +3,7 @@
 import getpass
 import json
 import socket
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner, Result
 
+from braid.cli.compaction import compact_tables
+from braid.cli.exits import EXIT_TRY_AGAIN
 from braid.cli.main import app
-from braid.lake import Catalog, SystemClock, file_io_for
+from braid.lake import BucketPool, Catalog, StorageUnavailable, SystemClock, file_io_for
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import Actor, TableSpec
@@ -80,6 +83,19 @@ def test_every_command_that_changes_a_table_is_in_the_log(warehouse: Path) -> No
     actor = {"name": getpass.getuser(), "address": socket.gethostname()[:128], "request_id": None}
     assert [entry["actor"] for entry in found[:-1]] == [actor] * len(COMMANDS)
     assert [entry["action"] for entry in audit(warehouse, "--actor", "creator")] == ["put_table"]
+
+
+def test_a_compaction_whose_cluster_does_not_come_is_not_in_the_log(warehouse: Path) -> None:
+    def unreachable() -> AbstractContextManager[BucketPool]:
+        message = "the cluster spark://a:1 gives no session"
+        raise StorageUnavailable(message)
+
+    status = compact_tables(
+        str(warehouse), ["shop.orders"], full=True, workers=None, new_pool=unreachable
+    )
+
+    assert status == EXIT_TRY_AGAIN
+    assert [entry["action"] for entry in audit(warehouse)] == ["put_table"]
 
 
 def test_entries_are_printed_for_people(warehouse: Path) -> None:
