@@ -32,7 +32,7 @@ from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.spark.bucket_pool import SparkPool
 from braid.pipelines.spark.cluster_session import check_cluster, end_session
-from braid.pipelines.spark.executor_watch import ExecutorWatch
+from braid.pipelines.spark.executor_watch import STARVED_S, ExecutorWatch
 from braid.pipelines.spark.session import QUERY_LOGGERS, build_session, check_connector
 from braid.pipelines.spark.target import check_target, is_remote
 from braid.pipelines.stream.ingest import SESSION_CONF, IngestContext
@@ -125,7 +125,7 @@ def main(settings: RunnerSettings, *, log_format: LogFormat = LogFormat.TEXT) ->
                 requests=requests,
                 metrics=metrics,
                 new_pool=_bucket_pool(session, settings),
-                executors=_executors(session, clock, stop),
+                executors=_executors(session, clock, stop=stop, lost=lost),
             )
             metrics.registry.register(
                 DiskMetrics({"warehouse": settings.warehouse, "temporary": str(work_dir)})
@@ -155,12 +155,25 @@ def _bucket_pool(
 
 
 def _executors(
-    session: SparkSession, clock: Clock, stop: threading.Event
+    session: SparkSession, clock: Clock, *, stop: threading.Event, lost: threading.Event
 ) -> Callable[[], ExecutorsProgress | None]:
-    """Return what reports the executors of a cluster, which are watched from now on."""
+    """Return what reports the executors of a cluster, which are watched from now on.
+
+    Where none comes although jobs wait, both events are set, as where Spark's JVM ends: another session may get some.
+    """
     if not is_remote(session.sparkContext.master):
         return lambda: None
-    watch = ExecutorWatch(session, clock=clock, stop=stop)
+
+    def end() -> None:
+        _LOG.error(
+            "the cluster has given no executor for %g s, and jobs wait: the runner ends, start it again; hint: is the "
+            "master alive? One that was started anew forgets applications without spark.deploy.recoveryMode",
+            STARVED_S,
+        )
+        lost.set()
+        stop.set()
+
+    watch = ExecutorWatch(session, clock=clock, stop=stop, on_starved=end)
     watch.start()
     return lambda: watch.progress
 

@@ -110,7 +110,9 @@ class ReadableTable:
             file_io, path = file_io_for(path), path_for(path)
         schema = SchemaStore(file_io, TablePaths(path)).latest()
         if schema is None:
-            message = f"no table at {path}: it has no schema"
+            message = (
+                f"no table at {path}: it has no schema\nhint: check the name and the warehouse"
+            )
             raise TableNotFound(message)
         return cls(
             file_io=file_io,

@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -13,6 +14,12 @@ from braid.schemas import ExecutorsProgress
 
 _LOG = logging.getLogger(__name__)
 _EVERY_S: Final = 2.0
+STARVED_S: Final = 120.0
+"""Time without an executor, while jobs wait for one, after which none is expected any more.
+
+A standalone master that was started anew without its state ends the executors of applications that it does not know,
+and an application does not register with it again.
+"""
 _DRIVER: Final = "driver"
 _REASON_CHARACTERS_MAX: Final = 300
 
@@ -20,16 +27,29 @@ _REASON_CHARACTERS_MAX: Final = 300
 class ExecutorWatch:
     """Looks at Spark's list of executors in a thread of its own, because a JVM that hangs does not answer."""
 
-    def __init__(self, session: SparkSession, *, clock: Clock, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        *,
+        clock: Clock,
+        stop: threading.Event,
+        on_starved: Callable[[], None] = lambda: None,
+        starved_s: float = STARVED_S,
+    ) -> None:
         """Prepare to look; `start` begins.
 
         Args:
             session: A session on a cluster.
             clock: The clock for the time of a loss.
             stop: Ends the watch: executors that end later are not lost.
+            on_starved: Called once, when jobs have waited without an executor for `starved_s`.
+            starved_s: See `STARVED_S`.
         """
         self._context: Any = session.sparkContext._jsc
         self._clock = clock
+        self._on_starved = on_starved
+        self._starved_s = starved_s
+        self._waiting_since_s: float | None = None
         self._lost: set[str] = set()
         self._progress: ExecutorsProgress | None = None
         self._stop = stop
@@ -62,6 +82,19 @@ class ExecutorWatch:
             )
         running = sum(bool(executor.isActive()) for executor in found)
         self._progress = last.model_copy(update={"running": running, "lost": len(self._lost)})
+        self._note_waiting(is_waiting=not running and self._has_jobs(), now_s=time.monotonic())
+
+    def _note_waiting(self, *, is_waiting: bool, now_s: float) -> None:
+        if not is_waiting:
+            self._waiting_since_s = None
+        elif self._waiting_since_s is None:
+            self._waiting_since_s = now_s
+        elif now_s - self._waiting_since_s >= self._starved_s:
+            self._waiting_since_s = float("inf")  # once
+            self._on_starved()
+
+    def _has_jobs(self) -> bool:
+        return len(self._context.sc().statusTracker().getActiveJobIds()) > 0
 
     def _run(self) -> None:
         while not self._stop.is_set():

@@ -36,7 +36,12 @@ from braid.pipelines.table_changes.change_hold import ChangeHold
 from braid.pipelines.table_changes.change_offset import ChangeOffset, parse_offset
 from braid.pipelines.table_changes.change_plan import BucketChanges, find_end, plan_changes
 from braid.pipelines.table_changes.start_state import StartState
-from braid.pipelines.table_changes.stream_options import LATEST, StreamOptions
+from braid.pipelines.table_changes.stream_options import (
+    LATEST,
+    START,
+    START_SNAPSHOT,
+    StreamOptions,
+)
 from braid.pipelines.table_changes.whole_changes import check_whole_changes
 
 ROW_KIND: Final = "_row_kind"
@@ -181,8 +186,10 @@ class ChangeReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _start(self) -> ChangeOffset:
         options, table = self._options, self._table
         if options.snapshot_id is not None:
-            first = options.snapshot_id
-            # Refuses one that does not exist, or whose changes have expired.
+            first, newest = options.snapshot_id, self._newest_id()
+            if not 0 < first <= newest:
+                raise _no_snapshot(first, newest=newest)
+            # Refuses one whose changes have expired.
             table.changes(first - 1, first)
             return ChangeOffset(snapshot=first)
         if options.tag is not None or options.timestamp is not None:
@@ -201,6 +208,15 @@ class ChangeReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 class ChangePart(InputPartition):
     """What one task reads: the changes of a bucket, or a split of the rows with its reader."""
+
+
+def _no_snapshot(found: int, *, newest: int) -> InvalidRequest:
+    message = f"expected the id of a snapshot from 1 to {newest}, the newest"
+    if not newest:
+        message = "the table has no snapshot yet"
+    hint = f"`{START}` = `{LATEST}` reads the changes from now on"
+    problem = Problem(field=START_SNAPSHOT, value=str(found), message=message, hint=hint)
+    return InvalidRequest("the start of the stream does not exist", problems=[problem])
 
 
 def _check_types(table: Table, wanted: StructType) -> None:

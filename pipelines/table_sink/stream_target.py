@@ -1,6 +1,6 @@
 """Target of a write: a registered stream of the source `spark`, its table, and the check of the columns that are written."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pyspark.sql.types import StructField, StructType
@@ -143,18 +143,28 @@ def _column_problems(
                 field=column.name,
                 value=None,
                 message="missing",
-                hint=f"the stream writes {shown}; add the column, as nulls where it has no values",
+                hint=f"the stream writes {shown}; {_how_to_add(column.name, target, given)}",
             )
     for name in given.keys() - {column.name for column in plan.columns}:
         is_of_table = name in target.table.schema.field_names
         yield Problem(
             field=name,
             value=None,
-            message="another stream owns the column"
+            message="the stream does not write the column"
             if is_of_table
             else "the table has no such column",
             hint=f"select the stream's own columns: {shown}",
         )
+
+
+def _how_to_add(name: str, target: StreamTarget, given: Collection[str]) -> str:
+    """Return what to do about a column that the rows do not have."""
+    alike = next((other for other in given if other.lower() == name.lower()), None)
+    if alike is not None:
+        return f"names are case-sensitive: rename {alike}"
+    if name in target.table.schema.primary_keys:
+        return "add the column: each row needs its whole key"
+    return "add the column, as nulls where it has no values"
 
 
 def _type_problem(found: StructField, expected: str) -> Iterator[Problem]:

@@ -212,6 +212,30 @@ def test_what_a_pod_of_kubernetes_runs_is_an_executor(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize(("keeps_state", "outcome"), [(True, "replaced"), (False, "starved")])
+def test_an_application_gets_executors_from_a_master_that_comes_back_with_its_state(
+    tmp_path: Path, *, keeps_state: bool, outcome: str
+) -> None:
+    """Of one without its state it gets none, which is noticed."""
+    with StandaloneCluster(tmp_path, workers=1, keeps_state=keeps_state) as fragile:
+        command = [sys.executable, "-m", "tests.support.orphaned_driver", fragile.master]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, text=True
+        ) as driver:
+            assert driver.stdout is not None
+            try:
+                assert driver.stdout.readline() == "ready\n"
+                fragile.kill_master()
+                assert fragile.kill_executor(0)
+                fragile.start_master()
+
+                assert driver.stdout.readline() == f"{outcome}\n", fragile.log_tails()
+            finally:
+                driver.kill()
+
+
+@pytest.mark.soak
 def test_a_master_that_is_not_there_is_told_in_words(tmp_path: Path) -> None:
     """Spark asks for it for a minute."""
     Catalog(str(tmp_path)).create_table("d.t", columns=[("k", "INT")], primary_key=["k"])

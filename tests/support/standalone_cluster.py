@@ -40,6 +40,7 @@ class StandaloneCluster:
         worker_memory: str = "1g",
         environment: Mapping[str, str] | None = None,
         conf: Mapping[str, str] | None = None,
+        keeps_state: bool = False,
     ) -> None:
         """Prepare the cluster.
 
@@ -49,6 +50,7 @@ class StandaloneCluster:
             worker_memory: What a worker gives to executors, as Spark writes it.
             environment: Variables of the workers, which their executors inherit.
             conf: Further settings of the sessions that use it.
+            keeps_state: Whether a master that is started again knows the applications of the one before.
         """
         self._folder = folder
         self._supervisor = Supervisor(folder / "logs")
@@ -63,6 +65,8 @@ class StandaloneCluster:
         jars = resolve(["spark"])["spark"]
         self._class_path = os.pathsep.join(map(str, jars))
         self._jvm = " ".join([_JVM, *archive_options(jars)])
+        recovery = f"-Dspark.deploy.recoveryMode=FILESYSTEM -Dspark.deploy.recoveryDirectory={folder / 'master'}"
+        self._daemons = f"{_DAEMONS} {recovery}" if keeps_state else _DAEMONS
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -91,18 +95,7 @@ class StandaloneCluster:
     def __enter__(self) -> Self:
         self._supervisor.__enter__()
         try:
-            arguments = (
-                "--host",
-                "127.0.0.1",
-                "--port",
-                str(self._port),
-                "--webui-port",
-                str(self._page),
-            )
-            self._master = self._start(
-                "master", "org.apache.spark.deploy.master.Master", *arguments
-            )
-            self._master.wait_ready(lambda: bool(self._read_page()), timeout_s=PATIENCE_S)
+            self.start_master()
             for number in range(len(self._workers)):
                 self.start_worker(number)
         except BaseException:
@@ -126,6 +119,19 @@ class StandaloneCluster:
         """Return the archive of our code, made anew if it has changed."""
         path = self._folder / "code.tar.gz"
         return make_environment_archive(path, is_code_only=True).path
+
+    def start_master(self) -> None:
+        """Start the master, and wait until it answers."""
+        ports = ("--port", str(self._port), "--webui-port", str(self._page))
+        self._master = self._start(
+            "master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", *ports
+        )
+        self._master.wait_ready(lambda: bool(self._read_page()), timeout_s=PATIENCE_S)
+
+    def kill_master(self) -> None:
+        """Kill the master; workers and executors go on."""
+        assert self._master is not None, "it was started"
+        self._master.kill()
 
     def start_worker(self, number: int) -> None:
         """Start a worker, which registers with the master later."""
@@ -184,7 +190,7 @@ class StandaloneCluster:
             "SPARK_HOME": str(_HOME),
             "SPARK_DAEMON_MEMORY": "192m",
             "SPARK_DAEMON_CLASSPATH": self._class_path,
-            "SPARK_DAEMON_JAVA_OPTS": f"{self._jvm} {_DAEMONS}",
+            "SPARK_DAEMON_JAVA_OPTS": f"{self._jvm} {self._daemons}",
             "SPARK_LOCAL_IP": "127.0.0.1",
             # Not the checkout, and not the driver's program for workers.
             "PYTHONPATH": "",

@@ -140,7 +140,7 @@ def test_a_start_is_a_snapshot_a_tag_or_a_time(tmp_path: Path) -> None:
     assert values(start_tag="second") == ["c"]
     assert values(start_timestamp=str(second))[-1:] == ["c"]
     assert values(start="latest") == []
-    with pytest.raises(InvalidRequest, match="from 0 to 3"):
+    with pytest.raises(InvalidRequest, match=r"start-snapshot-id: .*from 1 to 3"):
         values(start_snapshot_id="9")
 
 
