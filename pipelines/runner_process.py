@@ -32,7 +32,7 @@ from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.spark.bucket_pool import SparkPool
 from braid.pipelines.spark.cluster_session import check_cluster, end_session
-from braid.pipelines.spark.executor_watch import STARVED_S, ExecutorWatch
+from braid.pipelines.spark.executor_watch import ExecutorWatch
 from braid.pipelines.spark.session import QUERY_LOGGERS, build_session, check_connector
 from braid.pipelines.spark.target import check_target, is_remote
 from braid.pipelines.stream.ingest import SESSION_CONF, IngestContext
@@ -165,11 +165,7 @@ def _executors(
         return lambda: None
 
     def end() -> None:
-        _LOG.error(
-            "the cluster has given no executor for %g s, and jobs wait: the runner ends, start it again; hint: is the "
-            "master alive? One that was started anew forgets applications without spark.deploy.recoveryMode",
-            STARVED_S,
-        )
+        _LOG.error("without executors the runner ends: start it again")
         lost.set()
         stop.set()
 

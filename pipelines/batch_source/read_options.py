@@ -11,7 +11,7 @@ from braid.pipelines.spark.source_options import (
     TABLE,
     WAREHOUSE,
     TableChoice,
-    by_lower_case,
+    by_known_name,
     columns_of,
     refuse,
     table_problems,
@@ -60,7 +60,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     Raises:
         InvalidRequest: `problems` has each option that is unknown, missing or malformed.
     """
-    given = by_lower_case(options)
+    given = by_known_name(options, OPTIONS)
     problems = [*unknown_options(given, OPTIONS), *table_problems(given)]
     snapshot_id = whole_number(given, SNAPSHOT_ID, problems)
     split_bytes = _size(given, SPLIT_SIZE, problems)

@@ -1,4 +1,7 @@
-"""Session of a command that uses a cluster: started, checked, and ended with everything that it has started."""
+"""Session of a command that uses a cluster: started, checked, and ended with everything that it has started.
+
+Work ends with an error, instead of waiting without end, when the cluster does not give executors any more.
+"""
 
 import logging
 import threading
@@ -11,9 +14,10 @@ from typing import Final
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from braid.lake import ScratchDirectory, file_io_for
+from braid.lake import ScratchDirectory, SystemClock, file_io_for
 from braid.pipelines.spark.executor_check import check_executors
 from braid.pipelines.spark.executor_storage import check_storage
+from braid.pipelines.spark.executor_watch import STARVED_S, ExecutorWatch
 from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
 from braid.pipelines.spark.target import SparkTarget, check_warehouse, is_remote
 
@@ -24,7 +28,13 @@ _EXECUTORS_SECONDS_MAX: Final = 300
 
 @contextmanager
 def cluster_session(
-    target: SparkTarget, *, app_name: str, warehouse: str, cores: int, memory: str = "512m"
+    target: SparkTarget,
+    *,
+    app_name: str,
+    warehouse: str,
+    cores: int,
+    memory: str = "512m",
+    starved_s: float = STARVED_S,
 ) -> Iterator[SparkSession]:
     """Yield a checked session on a target, and end it.
 
@@ -34,12 +44,14 @@ def cluster_session(
         warehouse: Absolute path or address of the warehouse.
         cores: Tasks that run at once.
         memory: Heap of the driver's JVM, as Spark writes it.
+        starved_s: Seconds that jobs wait without an executor, after which Spark is stopped: then they fail.
 
     Raises:
         JarError: Java 17 is missing, or a jar cannot be downloaded.
         InvalidRequest, StorageUnavailable: What `check_cluster` raises.
     """
     scratch = ScratchDirectory(name="braid-spark")
+    ended = threading.Event()
     try:
         session = build_session(
             app_name=app_name,
@@ -50,9 +62,12 @@ def cluster_session(
             target=target,
         )
         try:
-            check_cluster(session, target, warehouse=warehouse, stop=threading.Event())
+            check_cluster(session, target, warehouse=warehouse, stop=ended)
+            if is_remote(session.sparkContext.master):
+                _stop_when_starved(session, ended=ended, starved_s=starved_s)
             yield session
         finally:
+            ended.set()
             end_session(session)
     finally:
         scratch.close()
@@ -100,6 +115,14 @@ def end_session(session: SparkSession, *, seconds_max: float = _JVM_EXIT_SECONDS
             process.stdin.close()
         process.wait()
         watch.cancel()
+
+
+def _stop_when_starved(session: SparkSession, *, ended: threading.Event, starved_s: float) -> None:
+    context = session.sparkContext._jsc
+    assert context is not None, "a session that was not stopped has one"
+    ExecutorWatch(
+        session, clock=SystemClock(), stop=ended, on_starved=context.stop, starved_s=starved_s
+    ).start()
 
 
 def _kill(process: Popen[bytes]) -> None:

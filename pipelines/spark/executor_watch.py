@@ -42,7 +42,7 @@ class ExecutorWatch:
             session: A session on a cluster.
             clock: The clock for the time of a loss.
             stop: Ends the watch: executors that end later are not lost.
-            on_starved: Called once, when jobs have waited without an executor for `starved_s`.
+            on_starved: Called once, when jobs have waited without an executor for `starved_s`, which is logged.
             starved_s: See `STARVED_S`.
         """
         self._context: Any = session.sparkContext._jsc
@@ -91,6 +91,11 @@ class ExecutorWatch:
             self._waiting_since_s = now_s
         elif now_s - self._waiting_since_s >= self._starved_s:
             self._waiting_since_s = float("inf")  # once
+            _LOG.error(
+                "the cluster has given no executor for %g s, and jobs wait; hint: is the master alive? One that was "
+                "started anew forgets applications without spark.deploy.recoveryMode",
+                self._starved_s,
+            )
             self._on_starved()
 
     def _has_jobs(self) -> bool:

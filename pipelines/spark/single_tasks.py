@@ -89,10 +89,10 @@ class SingleTasks:
         what: str,
         lost: Callable[[StorageUnavailable], ResultT] | None,
     ) -> ResultT:
-        self._context.setJobGroup(self._group, what, interruptOnCancel=True)
-        # Beside the pools of streams.
-        self._context.setLocalProperty("spark.scheduler.pool", self._name)
         try:
+            self._context.setJobGroup(self._group, what, interruptOnCancel=True)
+            # Beside the pools of streams.
+            self._context.setLocalProperty("spark.scheduler.pool", self._name)
             (result,) = self._context.parallelize([work], 1).map(_run).collect()
         except (PySparkException, Py4JError) as error:
             text = f"the task of the {what} was lost: {error}"[:_CAUSE_CHARACTERS_MAX]

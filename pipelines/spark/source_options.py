@@ -42,9 +42,15 @@ class TableChoice:
         return Catalog(self.warehouse).table(self.table)
 
 
-def by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
-    """Return options as Spark passes them, by names in lower case: the case of names does not matter."""
-    return {key.lower(): value for key, value in options.items()}
+def by_known_name(options: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
+    """Return options by their names as Braid spells them; other names are in lower case, as Spark passes all.
+
+    Args:
+        options: The options as Spark passes them; the case of names does not matter.
+        known: The names that exist.
+    """
+    spelled = {name.lower(): name for name in known}
+    return {spelled.get(key.lower(), key.lower()): value for key, value in options.items()}
 
 
 def columns_of(given: Mapping[str, str]) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ from braid.pipelines.spark.source_options import (
     TABLE,
     WAREHOUSE,
     TableChoice,
-    by_lower_case,
+    by_known_name,
     columns_of,
     refuse,
     table_problems,
@@ -27,7 +27,7 @@ START: Final = "start"
 START_SNAPSHOT: Final = "start-snapshot-id"
 START_TAG: Final = "start-tag"
 START_TIME: Final = "start-timestamp"
-FILES_MAX: Final = "maxfilespertrigger"
+FILES_MAX: Final = "maxFilesPerTrigger"
 CONSUMER: Final = "consumer-id"
 RAW: Final = "raw"
 OPTIONS: Final = (
@@ -85,7 +85,7 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
     Raises:
         InvalidRequest: `problems` has each option that is unknown, missing or malformed.
     """
-    given = by_lower_case(options)
+    given = by_known_name(options, OPTIONS)
     problems = [*unknown_options(given, OPTIONS), *table_problems(given)]
     starts = [key for key in STARTS if key in given]
     if not starts:

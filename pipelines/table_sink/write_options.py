@@ -8,7 +8,7 @@ from braid.lake import Problem
 from braid.pipelines.spark.source_options import (
     TABLE,
     WAREHOUSE,
-    by_lower_case,
+    by_known_name,
     refuse,
     unknown_options,
 )
@@ -54,7 +54,7 @@ def write_options(options: Mapping[str, str], *, is_streaming: bool) -> WriteOpt
     Raises:
         InvalidRequest: `problems` has each option that is unknown, missing or malformed.
     """
-    given = by_lower_case(options)
+    given = by_known_name(options, OPTIONS)
     problems = unknown_options(given, OPTIONS, passed_on=_OF_SPARK)
     problems += [
         Problem(

@@ -38,7 +38,7 @@ def check_spark_source(stream: StreamSpec) -> Iterator[FieldProblem]:
         return
     completed = {
         "topic": SPARK_TOPIC,
-        "dead_letter_topic": default_dead_letter_topic(SPARK_TOPIC),
+        "dead_letter_topic": default_dead_letter_topic(stream.topic),
         "trigger": StreamSpec.model_fields["trigger"].default,
     }
     for name, field in StreamDefinition.model_fields.items():

@@ -216,9 +216,10 @@ def test_what_a_pod_of_kubernetes_runs_is_an_executor(tmp_path: Path) -> None:
 def test_an_application_gets_executors_from_a_master_that_comes_back_with_its_state(
     tmp_path: Path, *, keeps_state: bool, outcome: str
 ) -> None:
-    """Of one without its state it gets none, which is noticed."""
+    """Of one without its state it gets none: its work fails."""
     with StandaloneCluster(tmp_path, workers=1, keeps_state=keeps_state) as fragile:
-        command = [sys.executable, "-m", "tests.support.orphaned_driver", fragile.master]
+        program = [sys.executable, "-m", "tests.support.orphaned_driver"]
+        command = [*program, fragile.master, str(fragile.archive()), str(tmp_path)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, text=True
@@ -230,7 +231,8 @@ def test_an_application_gets_executors_from_a_master_that_comes_back_with_its_st
                 assert fragile.kill_executor(0)
                 fragile.start_master()
 
-                assert driver.stdout.readline() == f"{outcome}\n", fragile.log_tails()
+                assert driver.stdout.readline().startswith(outcome), fragile.log_tails()
+                assert driver.wait() == 0
             finally:
                 driver.kill()
 

@@ -227,7 +227,10 @@ def test_changed_columns_stop_a_query(tmp_path: Path) -> None:
         ({}, "a streaming read names its start"),
         ({"start": "now"}, "expected `full` or `latest`"),
         ({"start": "full", "start-tag": "a"}, "cannot be given together with `start`"),
-        ({"start": "full", "maxFilesPerTrigger": "0"}, "expected a whole number from 1"),
+        (
+            {"start": "full", "maxfilespertrigger": "0"},
+            "maxFilesPerTrigger.*expected a whole number from 1",
+        ),
         ({"start": "full", "raw": "yes"}, "expected `true` or `false`"),
         ({"start": "full", "where": "k = 1"}, "where: no such option"),
     ],
