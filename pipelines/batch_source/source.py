@@ -23,7 +23,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from braid.lake import InvalidRequest, Problem
+from braid.lake import InvalidRequest, LakeError, Problem
 from braid.pipelines.batch_source.read_options import read_options
 from braid.pipelines.batch_source.read_plan import (
     LoadedState,
@@ -33,6 +33,7 @@ from braid.pipelines.batch_source.read_plan import (
 )
 from braid.pipelines.batch_source.table_reader import FilteringReader, TableReader
 from braid.pipelines.table_changes.change_reader import ChangeReader, change_columns
+from braid.pipelines.table_changes.refused_reader import RefusedReader
 from braid.pipelines.table_changes.stream_options import names_start, stream_options
 from braid.pipelines.table_sink.write_options import write_options
 from braid.pipelines.table_sink.writers import BatchWriter, StreamWriter
@@ -51,10 +52,21 @@ def register(session: SparkSession) -> None:
 
     Queries push their filters down if Spark's setting `PUSHES_FILTERS` is `true` now, and if this Spark keeps the plans of
     queries apart. The workers of the session have to be able to import this package.
+
+    Spark looks for the format in the active session of the calling thread, which this session becomes: register it in
+    each thread that reads or writes.
     """
+    _activate(session)
     is_pushed = session.conf.get(PUSHES_FILTERS, "false") == "true"
     takes_filters = is_pushed and keeps_plans_apart(session)
     session.dataSource.register(FilteredSource if takes_filters else BraidSource)
+
+
+def _activate(session: SparkSession) -> None:
+    """Make a session the active one of the calling thread. A session of Spark Connect has no JVM here, and needs none of it."""
+    jvm = getattr(session, "_jvm", None)
+    if jvm is not None:
+        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
 
 
 def keeps_plans_apart(session: SparkSession) -> bool:
@@ -94,11 +106,13 @@ class BraidSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Return the reader of the changes.
 
-        Raises:
-            InvalidRequest: The options are wrong, or there is no such table or start, or no changelog of whole rows.
-            SchemaMismatch: The table has other columns than `schema`.
+        A query whose options are wrong, or whose table does not exist, has no changelog of whole rows, or has other columns
+        than `schema`, fails at the reader's first call: after an error of this method Spark reports one of its own.
         """
-        return ChangeReader(stream_options(self.options), schema)
+        try:
+            return ChangeReader(stream_options(self.options), schema)
+        except (LakeError, OSError) as error:
+            return RefusedReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of a DataFrame.

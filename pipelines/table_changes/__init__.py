@@ -9,4 +9,5 @@
 | `change_plan` | the files between two places, and their tasks |
 | `change_hold` | what keeps the changes from expiring |
 | `change_reader` | the reader that Spark calls |
+| `refused_reader` | the reader of a query that is refused |
 """

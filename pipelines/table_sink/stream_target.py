@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql.types import StructField, StructType
 
@@ -23,6 +24,8 @@ from braid.registry.store.documents import RegistryStore
 from braid.registry.store.stored_documents import check_features
 from braid.registry.stream_entries import entry_of
 from braid.schemas import SPARK_TOPIC, DesiredState, OnMissing, StreamEntry
+
+_HOW_TO_RUN: Final = {DesiredState.PAUSED: "resume it", DesiredState.STOPPED: "start it"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +109,7 @@ def _unwritable(entry: StreamEntry) -> Iterator[Problem]:
             field=STREAM,
             value=name,
             message=f"the stream is {entry.desired_state.value}",
-            hint="start it",
+            hint=_HOW_TO_RUN[entry.desired_state],
         )
 
 

@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +207,9 @@ def test_what_cannot_be_written_is_refused_with_the_reason(
     orders.registrar.apply_verb(orders.name, "places", Verb.STOP)
     with pytest.raises(PySparkException, match="the stream is STOPPED"):
         orders.write(rows, "places")
+    orders.registrar.apply_verb(orders.name, "payments", Verb.PAUSE)
+    with pytest.raises(PySparkException, match="hint: resume it"):
+        orders.write(session.sql("select 1L id, 0.5 paid, 1 version"), "payments")
     with pytest.raises(PySparkException, match="no stream other"):
         orders.write(rows, "other")
     with pytest.raises(PySparkException, match="name: no such option"):
@@ -250,6 +255,35 @@ def test_a_query_that_repeats_batches_changes_nothing(
         orders.start(given(), "places", "one").awaitTermination()
     with pytest.raises(PySparkException, match="has the stream, not single writes"):
         orders.write(cities(session, (1, "f")), "places")
+
+
+def test_threads_write_a_stream_each(session: SparkSession, orders: SparkFedTable) -> None:
+    def write(stream: str, columns: str) -> None:
+        register(session)
+        orders.write(session.sql(f"select id, {columns} from range(0, 9, 1, 1)"), stream)
+
+    with ThreadPoolExecutor(2) as threads:
+        paid = threads.submit(write, "payments", "cast(id as decimal(10, 2)) paid, 1 version")
+        placed = threads.submit(write, "places", "'Ulm' city")
+        paid.result()
+        placed.result()
+
+    assert orders.rows("id", "paid", "city") == [(id_, Decimal(id_), "Ulm") for id_ in range(9)]
+
+
+def test_a_streaming_read_that_is_refused_ends_with_the_reason(
+    session: SparkSession, orders: SparkFedTable
+) -> None:
+    """Spark asks for the columns without saying that it will stream, so the start is missed later."""
+    options = {"warehouse": orders.warehouse, "table": orders.name}
+    frame = session.readStream.format("braid").options(**options).load()
+    writer = frame.writeStream.foreachBatch(lambda *_: None)
+    query = writer.option("checkpointLocation", str(orders.directory / "read")).start()
+
+    with pytest.raises(StreamingQueryException, match="a streaming read names its start") as caught:
+        query.awaitTermination()
+
+    assert "UnboundLocalError" not in str(caught.value)
 
 
 def test_the_guide_runs_as_printed(session: SparkSession, tmp_path: Path) -> None:

@@ -185,8 +185,11 @@ def _check_takeover(known: StreamPosition, batch: QueryBatch) -> None:
     is_free = known.topic_id == ONE_WRITES and not batch.batch_id
     if is_free or batch.takes_over == known.topic_id:
         return
+    wrong = (
+        "" if batch.takes_over is None else f", and not the one of `takeover`, {batch.takes_over}"
+    )
     message = (
-        f"stream `{batch.stream}`: the query {known.topic_id} has the stream, not {batch.query}"
+        f"stream `{batch.stream}`: the query {known.topic_id} has the stream, not {batch.query}{wrong}"
         f"\nhint: stop that query, and set the option `takeover` of this one to `{known.topic_id}`; rows that both "
         "read are then written twice"
     )

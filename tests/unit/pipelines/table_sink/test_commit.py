@@ -136,6 +136,8 @@ def test_a_stream_is_taken_over_only_on_request(orders: SparkFedTable) -> None:
     late = written(orders, "b", query="q", batch=1)
     with pytest.raises(StreamFenced, match="the query q has the stream, not r"):
         written(orders, "c", query="r", batch=0)
+    with pytest.raises(StreamFenced, match="not r, and not the one of `takeover`, other"):
+        written(orders, "c", query="r", batch=0, takeover="other")
 
     commit(orders, written(orders, "c", query="r", batch=0, takeover="q"))
 
