@@ -20,8 +20,6 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc"),
-    # A client of kafka-python leaves sockets to the garbage collector when a connection is refused.
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
 SHORT_SEED = 15

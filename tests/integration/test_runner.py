@@ -286,8 +286,6 @@ def test_a_waiting_stream_reports_why_and_affects_no_other(bed: IngestBed) -> No
     assert bed.rows("a", "b") == [{"id": 1, "a": "x", "b": 0.5}]
 
 
-# A client of kafka-python leaves sockets to the garbage collector when a connection is refused.
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_a_stream_outlives_an_outage_of_its_broker(
     bed: IngestBed, caplog: pytest.LogCaptureFixture
 ) -> None:
