@@ -48,6 +48,12 @@ def test_what_is_about_a_topic_cannot_be_declared(stream: dict[str, Any], pointe
     assert pointer in [found for found, _ in problems(**stream)]
 
 
+def test_a_topic_is_refused_without_the_default_that_follows_from_it() -> None:
+    assert [pointer for pointer, _ in problems(topic="t")] == ["/topic"]
+    both = problems(topic="t", dead_letter_topic="d")
+    assert [pointer for pointer, _ in both] == ["/topic", "/dead_letter_topic"]
+
+
 def test_ownership_is_that_of_every_stream() -> None:
     ((pointer, message),) = problems(columns=[{"column": "id"}])
 
