@@ -42,7 +42,7 @@ def spark_target(
         is_warehouse_shared=is_warehouse_shared,
     )
     with one_line_errors():
-        check_target(target, warehouse=warehouse)
+        check_target(target, warehouse=warehouse, environment=environment)
     return target
 
 

@@ -122,9 +122,12 @@ def _milliseconds(timestamp: object) -> int:
         if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX:
             return _milliseconds(int(timestamp))
         try:
-            return _milliseconds(datetime.fromisoformat(timestamp))
+            time = datetime.fromisoformat(timestamp)
         except ValueError:
+            time = None
+        if time is None or time.utcoffset() is None:
             refuse_argument("timestamp", timestamp, _EXPECTED)
+        return _milliseconds(time)
     if not isinstance(timestamp, datetime) or timestamp.utcoffset() is None:
         shown = timestamp.isoformat() if isinstance(timestamp, datetime) else timestamp
         refuse_argument("timestamp", shown, _EXPECTED)

@@ -18,6 +18,15 @@ from braid.pipelines.spark.source_options import (
     unknown_options,
     whole_number,
 )
+from braid.pipelines.table_changes.stream_options import (
+    CONSUMER,
+    FILES_MAX,
+    FULL,
+    LATEST,
+    RAW,
+    START,
+    STARTS,
+)
 
 WHERE: Final = "where"
 SNAPSHOT_ID: Final = "snapshot-id"
@@ -25,6 +34,11 @@ TAG: Final = "tag"
 TIMESTAMP: Final = "timestamp"
 SPLIT_SIZE: Final = "split-size"
 OPTIONS: Final = (WAREHOUSE, TABLE, PATH, COLUMNS, WHERE, SNAPSHOT_ID, TAG, TIMESTAMP, SPLIT_SIZE)
+_OF_STREAMS: Final = {
+    key.lower(): f"only streaming reads have the option, and they name their start: `{START}` is `{FULL}` or `{LATEST}`; "
+    f"others: {', '.join(STARTS[1:])}"
+    for key in (FILES_MAX, CONSUMER, RAW)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +75,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         InvalidRequest: `problems` has each option that is unknown, missing or malformed.
     """
     given = by_known_name(options, OPTIONS)
-    problems = [*unknown_options(given, OPTIONS), *table_problems(given)]
+    problems = [*unknown_options(given, OPTIONS, elsewhere=_OF_STREAMS), *table_problems(given)]
+    columns = columns_of(given, problems)
     snapshot_id = whole_number(given, SNAPSHOT_ID, problems)
     split_bytes = _size(given, SPLIT_SIZE, problems)
     refuse(problems)
@@ -69,7 +84,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         warehouse=given.get(WAREHOUSE),
         table=given.get(TABLE),
         path=given.get(PATH),
-        columns=columns_of(given),
+        columns=columns,
         where=given.get(WHERE),
         snapshot_id=snapshot_id,
         tag=given.get(TAG),

@@ -149,7 +149,7 @@ def build_session(
         if target.is_local:
             raise
         message = (
-            f"the cluster {target.master} gives no session: {error.java_exception.getMessage()}\n"
+            f"the cluster {target.master} gives no session: {_reason(error)}\n"
             "hint: is its master alive at this address, and may this machine connect to it?"
         )
         raise StorageUnavailable(message) from error
@@ -182,6 +182,18 @@ def jvm_process_id(session: SparkSession) -> int:
     jvm = session.sparkContext._jvm
     assert jvm is not None, "a built session has a JVM"
     return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def _reason(error: Py4JJavaError) -> str:
+    """Return the first line of the cause of an error of the JVM."""
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    message = str(cause.getMessage() or cause.getClass().getName()).strip()
+    # Spark stops the context when its masters do not answer, and the JVM then fails at the next use of the context.
+    if "stopped SparkContext" in message:
+        return "no master answered within a minute"
+    return message.splitlines()[0]
 
 
 def _join_submitted(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from braid.lake import Catalog, InvalidRequest, Problem, Table
@@ -53,14 +54,25 @@ def by_known_name(options: Mapping[str, str], known: Collection[str]) -> dict[st
     return {spelled.get(key.lower(), key.lower()): value for key, value in options.items()}
 
 
-def columns_of(given: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the columns that are named; None means all."""
-    columns = given.get(COLUMNS)
-    return None if columns is None else tuple(map(str.strip, columns.split(",")))
+def columns_of(given: Mapping[str, str], problems: list[Problem]) -> tuple[str, ...] | None:
+    """Return the columns that are named; None means all. A list that names none, or one twice, is added to the problems."""
+    text = given.get(COLUMNS)
+    if text is None:
+        return None
+    columns = tuple(map(str.strip, text.split(",")))
+    if not all(columns) or len(set(columns)) < len(columns):
+        message = "expected names of columns, each once, with commas between them"
+        hint = f"without `{COLUMNS}` all are read"
+        problems.append(Problem(field=COLUMNS, value=text, message=message, hint=hint))
+    return columns
 
 
 def unknown_options(
-    given: Mapping[str, str], known: Collection[str], *, passed_on: Collection[str] = ()
+    given: Mapping[str, str],
+    known: Collection[str],
+    *,
+    passed_on: Collection[str] = (),
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Problem]:
     """Return a problem for each option that does not exist.
 
@@ -68,10 +80,13 @@ def unknown_options(
         given: The options.
         known: The names that exist.
         passed_on: Names that exist for Spark, which passes them on.
+        elsewhere: Hints for names that exist for another use of the format, in lower case.
     """
     hint = f"known: {', '.join(known)}"
     return [
-        Problem(field=key, value=value, message="no such option", hint=hint)
+        Problem(
+            field=key, value=value, message="no such option", hint=elsewhere.get(key.lower(), hint)
+        )
         for key, value in given.items()
         if key not in known and key not in passed_on
     ]

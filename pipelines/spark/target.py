@@ -12,8 +12,10 @@ The operator passes further settings of Spark as they are, except those that Bra
 the option that sets it.
 """
 
+import os
+import re
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -27,6 +29,9 @@ WORKER_DAEMON: Final = "braid.pipelines.spark.worker_daemon"
 """Module that executors fork their Python workers from, where the packages are the driver's."""
 
 MASTERS: Final = ("local", "spark://", "yarn", "k8s://")
+_STANDALONE: Final = re.compile(r"spark://[^\s,/]+:\d+(,[^\s,/]+:\d+)*")
+"""A standalone cluster; of several masters one is active."""
+_YARN_SETTINGS: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _EXECUTOR_CORES: Final = "spark.executor.cores"
 _EXECUTORS: Final = "spark.executor.instances"
 _DAEMON: Final = "spark.python.daemon.module"
@@ -107,18 +112,21 @@ class SessionPlan:
     python: str | None = None
 
 
-def check_target(target: SparkTarget, *, warehouse: str) -> None:
+def check_target(
+    target: SparkTarget, *, warehouse: str, environment: Mapping[str, str] = os.environ
+) -> None:
     """Refuse a target that cannot work.
 
     Args:
         target: The target.
         warehouse: Absolute path or address of the warehouse.
+        environment: Variables of this process.
 
     Raises:
-        InvalidRequest: Its master is of an unknown kind, a setting is one of Braid's own, an option has no meaning for
+        InvalidRequest: Its master is of an unknown kind or cannot be found, a setting is one of Braid's own, an option has no meaning for
             the target, the archive cannot be read, or executors elsewhere would not reach the warehouse.
     """
-    problems = [*_problems_of_conf(target), *_problems_of_kind(target, warehouse)]
+    problems = [*_problems_of_conf(target), *_problems_of_kind(target, warehouse, environment)]
     if problems:
         message = "the target of the Spark session is not valid"
         raise InvalidRequest(message, problems=problems)
@@ -236,7 +244,9 @@ def _problems_of_conf(target: SparkTarget) -> list[Problem]:
     return problems
 
 
-def _problems_of_kind(target: SparkTarget, warehouse: str) -> list[Problem]:
+def _problems_of_kind(
+    target: SparkTarget, warehouse: str, environment: Mapping[str, str]
+) -> list[Problem]:
     if target.is_submitted:
         return _problems_of_given(
             {"--master": target.master, "--conf": target.conf, **_of_executors(target)},
@@ -249,15 +259,9 @@ def _problems_of_kind(target: SparkTarget, warehouse: str) -> list[Problem]:
             message="local tasks have the packages, the environment and the folders of this process",
             hint="leave the option out, or name a cluster with `--master`",
         )
-    if not target.master.startswith(MASTERS[1:]):
-        problem = Problem(
-            field="--master",
-            value=target.master,
-            message="expected spark://host:port, yarn or k8s://…",
-            hint="without the option tasks run on this machine",
-        )
-        return [problem]
-    problems = []
+    problems = list(_problems_of_master(target.master, environment))
+    if problems:
+        return problems
     if target.archive is not None and not _is_archive(target.archive):
         is_there = target.archive.exists()
         problem = Problem(
@@ -268,6 +272,24 @@ def _problems_of_kind(target: SparkTarget, warehouse: str) -> list[Problem]:
         )
         problems.append(problem)
     return problems + _problems_of_warehouse(warehouse, is_shared=target.is_warehouse_shared)
+
+
+def _problems_of_master(master: str, environment: Mapping[str, str]) -> Iterator[Problem]:
+    is_standalone = master.startswith("spark://")
+    if not master.startswith(MASTERS[1:]) or (is_standalone and not _STANDALONE.fullmatch(master)):
+        yield Problem(
+            field="--master",
+            value=master,
+            message="expected spark://host:port, yarn or k8s://…",
+            hint="without the option tasks run on this machine",
+        )
+    elif master == "yarn" and not any(map(environment.get, _YARN_SETTINGS)):
+        yield Problem(
+            field="--master",
+            value=master,
+            message=f"neither {' nor '.join(_YARN_SETTINGS)} is set, by which Spark finds the cluster",
+            hint="set one of them to the folder that has the cluster's yarn-site.xml",
+        )
 
 
 def _problems_of_warehouse(warehouse: str, *, is_shared: bool) -> list[Problem]:

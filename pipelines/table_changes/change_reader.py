@@ -46,6 +46,7 @@ from braid.pipelines.table_changes.whole_changes import check_whole_changes
 
 ROW_KIND: Final = "_row_kind"
 """The column with the kind of a change: +I, -U, +U or -D."""
+_RELOAD: Final = "load the table again, without a schema: it has changed, or the schema that was given is not its own"
 _SYMBOLS: Final = pa.array([kind.symbol for kind in RowKind])
 
 
@@ -226,8 +227,8 @@ def _check_types(table: Table, wanted: StructType) -> None:
         if field.name == ROW_KIND:
             continue
         if field.name not in names:
-            message = "the table has no such column any more"
-            problems.append(Problem(field=field.name, value=None, message=message))
+            message = "the table has no such column"
+            problems.append(Problem(field=field.name, value=None, message=message, hint=_RELOAD))
             continue
         found = spark_schema([table.schema.field(field.name)]).fields[0].dataType
         if found != field.dataType:
@@ -236,7 +237,7 @@ def _check_types(table: Table, wanted: StructType) -> None:
                     field=field.name,
                     value=field.dataType.simpleString(),
                     message=f"the column is {found.simpleString()}",
-                    hint="load the table again: it has changed since",
+                    hint=_RELOAD,
                 )
             )
     if problems:

@@ -5,10 +5,10 @@ its start, which a batch read cannot.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from braid.lake import Problem
+from braid.lake import InvalidRequest, Problem, ReadAt
 from braid.pipelines.spark.source_options import (
     COLUMNS,
     PATH,
@@ -113,12 +113,14 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
         problems.append(Problem(field=RAW, value=given[RAW], message=message))
     snapshot_id = whole_number(given, START_SNAPSHOT, problems)
     files_max = whole_number(given, FILES_MAX, problems)
+    columns = columns_of(given, problems)
+    _check_time(given, problems)
     refuse(problems)
     return StreamOptions(
         warehouse=given.get(WAREHOUSE),
         table=given.get(TABLE),
         path=given.get(PATH),
-        columns=columns_of(given),
+        columns=columns,
         start=given.get(START, FULL),
         snapshot_id=snapshot_id,
         tag=given.get(START_TAG),
@@ -127,3 +129,14 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
         consumer=given.get(CONSUMER),
         is_raw=given.get(RAW, "false").lower() == "true",
     )
+
+
+def _check_time(given: Mapping[str, str], problems: list[Problem]) -> None:
+    """Add a problem if the start is a time that cannot be parsed."""
+    time = given.get(START_TIME)
+    if time is None:
+        return
+    try:
+        ReadAt(timestamp=time)
+    except InvalidRequest as error:
+        problems += [replace(problem, field=START_TIME, value=time) for problem in error.problems]

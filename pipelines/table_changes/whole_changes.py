@@ -31,7 +31,7 @@ def check_whole_changes(schema: TableSchema, *, is_raw: bool) -> None:
             value=options.changelog_producer.value,
             message=reason,
             hint="set the table's option `changelog-producer` to `lookup` or `full-compaction`, or read the records as they "
-            "were written with the option `raw`",
+            "were written with the option `raw`; a batch read has no start",
         )
         message = "the table has no changelog of whole rows"
         raise InvalidRequest(message, problems=[problem])

@@ -1,5 +1,6 @@
 """Target of a write: a registered stream of the source `spark`, its table, and the check of the columns that are written."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -135,8 +136,14 @@ def _column_problems(
     plan = target.plan
     given = {field.name: field for field in rows.fields if field.name != options.row_kind_column}
     shown = ", ".join(column.name for column in plan.columns)
-    if len(given) < sum(field.name != options.row_kind_column for field in rows.fields):
-        yield Problem(field="columns", value=None, message="two columns have the same name")
+    for name, count in Counter(rows.names).items():
+        if count > 1:
+            yield Problem(
+                field=name,
+                value=None,
+                message=f"{count} columns have this name",
+                hint="drop or rename all but one",
+            )
     for column in plan.columns:
         found = given.get(column.name)
         if found is not None:

@@ -45,9 +45,13 @@ def check_spark_source(stream: StreamSpec) -> Iterator[FieldProblem]:
         if name in _DECLARED:
             continue
         default = completed.get(name, field.get_default(call_default_factory=True))
-        if getattr(stream, name) != default:
+        found = getattr(stream, name)
+        if found != default:
             yield problem_at(
-                name, message="cannot be declared: the source of the stream is Spark", hint=_HINT
+                name,
+                value=found if isinstance(found, str) else None,
+                message="cannot be declared: the source of the stream is Spark",
+                hint=_HINT,
             )
     for index, column in enumerate(stream.columns):
         if column != StreamColumn(column=column.column):

@@ -1,4 +1,4 @@
-"""The Spark session is quiet, uses this Python, and ends with it."""
+"""The Spark session is quiet, uses this Python, ends with it, and says why a cluster gives none."""
 
 import os
 import signal
@@ -26,6 +26,22 @@ session = build_session(app_name="victim", work_dir=Path(sys.argv[1]))
 session.range(4).mapInArrow(lambda batches: batches, "id long").collect()
 print(jvm_process_id(session), flush=True)
 time.sleep(600)
+"""
+
+
+_PROGRAM_WITHOUT_CLUSTER = """\
+import sys
+from pathlib import Path
+from braid.lake import StorageUnavailable
+from braid.pipelines.spark.session import build_session
+from braid.pipelines.spark.target import SparkTarget
+conf = {"spark.kubernetes.container.image": "any"}
+try:
+    build_session(
+        app_name="lost", work_dir=Path(sys.argv[1]), target=SparkTarget(master=sys.argv[2], conf=conf)
+    )
+except StorageUnavailable as error:
+    print(error)
 """
 
 
@@ -97,3 +113,23 @@ def test_jvm_and_workers_end_when_their_python_is_killed(tmp_path: Path) -> None
     assert jvm in started
     assert len(started) > 1
     wait_until(lambda: not any(map(_is_alive, started)), what=lambda: f"alive of {started}")
+
+
+@pytest.mark.parametrize(
+    ("master", "reason"),
+    [
+        ("k8s://https://127.0.0.1:1", "Connection refused"),
+        pytest.param(
+            "spark://127.0.0.1:1", "no master answered within a minute", marks=pytest.mark.soak
+        ),
+    ],
+)
+def test_a_cluster_that_does_not_answer_is_named_with_the_reason(
+    tmp_path: Path, master: str, reason: str
+) -> None:
+    program = [sys.executable, "-c", _PROGRAM_WITHOUT_CLUSTER, str(tmp_path), master]
+    ended = subprocess.run(program, check=True, capture_output=True, text=True, timeout=300)
+
+    said, hint = ended.stdout.splitlines()
+    assert said == f"the cluster {master} gives no session: {reason}"
+    assert hint.startswith("hint: is its master alive")

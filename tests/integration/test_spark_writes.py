@@ -172,6 +172,7 @@ def test_kinds_of_rows_come_from_a_column(session: SparkSession, orders: SparkFe
         ("select 1L ID, 'x' city", "(?s)id: missing.*names are case-sensitive: rename ID"),
         ("select 1L id, 'x' city, 1 version", "version: the stream does not write the column"),
         ("select 1L id, 'x' city, 1 ort", "ort: the table has no such column"),
+        ("select 1L id, 'x' city, 'y' city", "city: 2 columns have this name"),
         (
             "select cast(null as bigint) id, 'x' city",
             "task 0, row 0: key column id is missing or null",

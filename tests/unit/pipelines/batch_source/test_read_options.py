@@ -33,6 +33,8 @@ def test_without_a_state_the_newest_is_read(given: dict[str, str], is_newest: bo
         (PLACE | {"snapshot-id": "0"}, ["snapshot-id"]),
         (PLACE | {"snapshot-id": "x", "split-size": "0 mb"}, ["snapshot-id", "split-size"]),
         (PLACE | {"filter": "a = 1"}, ["filter"]),
+        (PLACE | {"columns": ""}, ["columns"]),
+        (PLACE | {"columns": "a, b,a"}, ["columns"]),
     ],
 )
 def test_everything_that_is_wrong_is_named(given: dict[str, str], fields: list[str]) -> None:
@@ -40,3 +42,13 @@ def test_everything_that_is_wrong_is_named(given: dict[str, str], fields: list[s
         read_options(given)
 
     assert [problem.field for problem in raised.value.problems] == fields
+
+
+@pytest.mark.parametrize("option", ["raw", "consumer-id", "maxfilespertrigger"])
+def test_an_option_of_streaming_reads_is_refused_with_what_these_need(option: str) -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        read_options(PLACE | {option: "1"})
+
+    (problem,) = raised.value.problems
+    assert problem.field == option
+    assert "they name their start: `start` is `full` or `latest`" in str(problem.hint)

@@ -133,6 +133,9 @@ def test_settings_of_our_own_are_refused(key: str) -> None:
     ("given", "field", "text"),
     [
         ({"master": "mesos://host"}, "--master", "expected spark://"),
+        ({"master": "spark://host"}, "--master", "expected spark://host:port"),
+        ({"master": "spark://a:1,b"}, "--master", "expected spark://host:port"),
+        ({"master": "yarn"}, "--master", "neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set"),
         ({"master": CLUSTER, "archive": Path("/nowhere.tar.gz")}, "--archive", "no such file"),
         ({"master": CLUSTER, "archive": Path(__file__)}, "--archive", "is no archive"),
         ({"conf": {"spark.executor.cores": "two"}}, "--conf spark.executor.cores", "number"),
@@ -146,18 +149,22 @@ def test_settings_of_our_own_are_refused(key: str) -> None:
 )
 def test_a_target_that_cannot_work_is_refused(given: dict[str, Any], field: str, text: str) -> None:
     with pytest.raises(InvalidRequest, match=re.escape(text)) as caught:
-        check_target(SparkTarget(**given), warehouse=STORE)
+        check_target(SparkTarget(**given), warehouse=STORE, environment={})
 
     assert [problem.field for problem in caught.value.problems] == [field]
 
 
-@pytest.mark.parametrize("master", [CLUSTER, "yarn", "k8s://https://host:6443"])
+@pytest.mark.parametrize(
+    "master", [CLUSTER, "spark://a:7077,[::1]:7078", "yarn", "k8s://https://host:6443"]
+)
 def test_executors_elsewhere_need_a_warehouse_that_they_reach(master: str) -> None:
+    folder, environment = "/data/warehouse", {"HADOOP_CONF_DIR": "/etc/hadoop"}
+    target, shared = (SparkTarget(master=master, is_warehouse_shared=is_) for is_ in (False, True))
     with pytest.raises(InvalidRequest, match="--shared-warehouse"):
-        check_target(SparkTarget(master=master), warehouse="/data/warehouse")
+        check_target(target, warehouse=folder, environment=environment)
 
-    check_target(SparkTarget(master=master), warehouse=STORE)
-    check_target(SparkTarget(master=master, is_warehouse_shared=True), warehouse="/data/warehouse")
+    check_target(target, warehouse=STORE, environment=environment)
+    check_target(shared, warehouse=folder, environment=environment)
 
 
 def test_a_submitted_application_is_checked_once_its_master_is_known() -> None:

@@ -8,16 +8,19 @@ from braid.registry.placement.needed_streams import needs_runner
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
 from braid.registry.store.stored_documents import SPARK_SOURCES, features_of
-from braid.schemas import SPARK_TOPIC, StreamDefinition, StreamEntry
+from braid.schemas import SPARK_TOPIC, FieldProblem, StreamDefinition, StreamEntry
 from tests.unit.records.given_streams import given_spec
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT"}, ordering=None, deletes="clear_columns")
 
 
-def problems(**stream: Any) -> list[tuple[str, str]]:
+def found_in(**stream: Any) -> list[FieldProblem]:
     definition = StreamDefinition.model_validate({"source": "spark", **stream})
-    found = check_stream(SPEC, {}, complete_stream(SPEC, definition, name="s"))
-    return [(one.pointer or "", one.message) for one in found]
+    return list(check_stream(SPEC, {}, complete_stream(SPEC, definition, name="s")))
+
+
+def problems(**stream: Any) -> list[tuple[str, str]]:
+    return [(one.pointer or "", one.message) for one in found_in(**stream)]
 
 
 def test_a_stream_needs_no_topic() -> None:
@@ -52,6 +55,7 @@ def test_a_topic_is_refused_without_the_default_that_follows_from_it() -> None:
     assert [pointer for pointer, _ in problems(topic="t")] == ["/topic"]
     both = problems(topic="t", dead_letter_topic="d")
     assert [pointer for pointer, _ in both] == ["/topic", "/dead_letter_topic"]
+    assert [one.value for one in found_in(topic="t", dead_letter_topic="d")] == ["t", "d"]
 
 
 def test_ownership_is_that_of_every_stream() -> None:
