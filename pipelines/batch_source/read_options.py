@@ -21,11 +21,8 @@ from braid.pipelines.spark.source_options import (
 from braid.pipelines.table_changes.stream_options import (
     CONSUMER,
     FILES_MAX,
-    FULL,
-    LATEST,
+    HOW_TO_START,
     RAW,
-    START,
-    STARTS,
 )
 
 WHERE: Final = "where"
@@ -35,8 +32,7 @@ TIMESTAMP: Final = "timestamp"
 SPLIT_SIZE: Final = "split-size"
 OPTIONS: Final = (WAREHOUSE, TABLE, PATH, COLUMNS, WHERE, SNAPSHOT_ID, TAG, TIMESTAMP, SPLIT_SIZE)
 _OF_STREAMS: Final = {
-    key.lower(): f"only streaming reads have the option, and they name their start: `{START}` is `{FULL}` or `{LATEST}`; "
-    f"others: {', '.join(STARTS[1:])}"
+    key.lower(): f"only streaming reads have the option, and they name their start: {HOW_TO_START}"
     for key in (FILES_MAX, CONSUMER, RAW)
 }
 

@@ -77,16 +77,14 @@ def unknown_options(
     """Return a problem for each option that does not exist.
 
     Args:
-        given: The options.
+        given: The options, as `by_known_name` spells them.
         known: The names that exist.
         passed_on: Names that exist for Spark, which passes them on.
         elsewhere: Hints for names that exist for another use of the format, in lower case.
     """
     hint = f"known: {', '.join(known)}"
     return [
-        Problem(
-            field=key, value=value, message="no such option", hint=elsewhere.get(key.lower(), hint)
-        )
+        Problem(field=key, value=value, message="no such option", hint=elsewhere.get(key, hint))
         for key, value in given.items()
         if key not in known and key not in passed_on
     ]

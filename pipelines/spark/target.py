@@ -123,8 +123,9 @@ def check_target(
         environment: Variables of this process.
 
     Raises:
-        InvalidRequest: Its master is of an unknown kind or cannot be found, a setting is one of Braid's own, an option has no meaning for
-            the target, the archive cannot be read, or executors elsewhere would not reach the warehouse.
+        InvalidRequest: Its master is of an unknown kind or cannot be found, a setting is one of Braid's own, an option
+            has no meaning for the target, the archive cannot be read, or executors elsewhere would not reach the
+            warehouse.
     """
     problems = [*_problems_of_conf(target), *_problems_of_kind(target, warehouse, environment)]
     if problems:

@@ -46,6 +46,8 @@ OPTIONS: Final = (
 STARTS: Final = (START, START_SNAPSHOT, START_TAG, START_TIME)
 FULL: Final = "full"
 LATEST: Final = "latest"
+HOW_TO_START: Final = f"`{START}` is `{FULL}` or `{LATEST}`; others: {', '.join(STARTS[1:])}"
+"""Hint for a streaming read without a start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,7 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
                 field=START,
                 value=None,
                 message="missing: a streaming read names its start",
-                hint=f"`{START}` is `{FULL}` or `{LATEST}`; others: {', '.join(STARTS[1:])}",
+                hint=HOW_TO_START,
             )
         )
     if len(starts) > 1:
